@@ -1,0 +1,182 @@
+//! Reads a draft and says what a provider would refuse.
+
+use std::ops::Range;
+
+use crate::{
+    draft::{Call, Draft, Kind, Layout, Message, Part},
+    pair::{Pairing, call_at, pair},
+    policy::{Policy, Tail},
+    profile::Profile,
+    report::{Finding, Fix, Place, Report, Severity},
+    rules::{self, Rule, RuleSet},
+    span::Span,
+};
+
+/// What is asked of a draft.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    /// Whose rules.
+    pub profile: Profile,
+    /// Which of them.
+    pub rules: RuleSet,
+    /// What a repair may do; its tail also says which calls are open at all.
+    pub policy: Policy,
+}
+
+impl Question {
+    /// All rules of a profile, under the default policy.
+    pub fn of(profile: Profile) -> Question {
+        Question { profile, rules: RuleSet::of(profile), policy: Policy::default() }
+    }
+}
+
+/// Says what the profile's provider would refuse. Never fails: bad input is normal input.
+pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
+    let pairing = pair(draft);
+    let view = View { draft, pairing: &pairing, question };
+    let mut notes = Notes { view: &view, rule: rules::ALL[0], report: Report::default() };
+    for &rule in rules::ALL {
+        if question.rules.has(rule.code)
+            && rule.layouts.contains(&draft.layout())
+            && draft.facts.any(rule.needs)
+        {
+            notes.rule = rule;
+            (rule.check)(&view, &mut notes);
+        }
+    }
+    let mut report = notes.report;
+    report.findings.sort_by_key(|finding| (finding.at.message, finding.at.span.start));
+    report
+}
+
+/// What rules look at.
+pub(crate) struct View<'v, 'a> {
+    pub(crate) draft: &'v Draft<'a>,
+    pub(crate) pairing: &'v Pairing,
+    pub(crate) question: &'v Question,
+}
+
+impl<'v, 'a> View<'v, 'a> {
+    pub(crate) fn profile(&self) -> Profile {
+        self.question.profile
+    }
+
+    /// Messages with their parts.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (usize, &'v Message, &'v [Part<'a>])> {
+        let draft = self.draft;
+        draft
+            .messages
+            .iter()
+            .enumerate()
+            .map(|(at, message)| (at, message, draft.parts_of(message)))
+    }
+
+    /// Client calls with the index of their message.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (usize, &'v Part<'a>, &'v Call<'a>)> {
+        let draft = self.draft;
+        self.pairing.calls.iter().filter_map(move |paired| {
+            let part = draft.parts.get(paired.part)?;
+            Some((paired.message, part, call_at(draft, paired.part)?))
+        })
+    }
+
+    /// Calls that are still running: those of the last turn, if nothing but answers follows.
+    pub(crate) fn frontier(&self) -> Range<usize> {
+        frontier(self.draft, self.pairing, self.question.policy.tail)
+    }
+
+    /// Maximal runs of assistant messages.
+    pub(crate) fn assistant_runs(&self) -> impl Iterator<Item = Range<usize>> {
+        assistant_runs(self.draft)
+    }
+
+    /// Whether the rule set has this layout's rule on.
+    pub(crate) fn layout(&self) -> Layout {
+        self.draft.layout()
+    }
+}
+
+/// The calls (indices into the pairing) that a pending tail keeps open.
+pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Range<usize> {
+    let last = match (tail, pairing.groups.last()) {
+        (Tail::Pending, Some(last)) => last,
+        _ => return 0..0,
+    };
+    let only_answers = draft.messages.iter().skip(last.messages.end).all(|message| {
+        draft.parts_of(message).iter().all(|part| matches!(part.kind, Kind::Answer(_)))
+    });
+    if only_answers { last.calls.clone() } else { 0..0 }
+}
+
+/// Maximal runs of assistant messages.
+pub(crate) fn assistant_runs<'v>(
+    draft: &'v Draft<'_>,
+) -> impl Iterator<Item = Range<usize>> + use<'v> {
+    let mut next = 0;
+    let messages = &draft.messages;
+    std::iter::from_fn(move || {
+        let start = next + messages.iter().skip(next).position(|m| m.role.is_assistant())?;
+        let length = messages.iter().skip(start).take_while(|m| m.role.is_assistant()).count();
+        next = start + length;
+        Some(start..next)
+    })
+}
+
+/// Collects what rules find.
+pub(crate) struct Notes<'n, 'v, 'a> {
+    view: &'n View<'v, 'a>,
+    rule: &'static Rule,
+    report: Report,
+}
+
+impl Notes<'_, '_, '_> {
+    /// A finding about a message or one of its parts.
+    pub(crate) fn add(
+        &mut self,
+        message: usize,
+        span: Span,
+        text: String,
+        fix: Fix,
+    ) -> &mut Finding {
+        let profile = self.view.profile();
+        let findings = &mut self.report.findings;
+        let at = findings.len();
+        findings.push(Finding {
+            rule: self.rule,
+            severity: self.rule.evidence(profile).map_or(Severity::Warning, Severity::from),
+            message: text,
+            at: Place { message, span },
+            partner: None,
+            ids: Vec::new(),
+            tool: None,
+            profile,
+            fix,
+        });
+        &mut findings[at]
+    }
+
+    /// A finding about a call.
+    pub(crate) fn call(
+        &mut self,
+        message: usize,
+        part: &Part<'_>,
+        call: &Call<'_>,
+        text: String,
+        fix: Fix,
+    ) {
+        let finding = self.add(message, part.span, text, fix);
+        finding.ids.extend(call.id.as_deref().map(str::to_owned));
+        finding.tool = call.name.as_deref().map(str::to_owned);
+    }
+}
+
+/// An id as people may read it: short, without control characters.
+pub(crate) fn shown(id: Option<&str>) -> String {
+    let Some(id) = id else { return "(no id)".to_owned() };
+    let mut text: String =
+        id.chars().take(48).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if id.chars().nth(48).is_some() {
+        text.push('…');
+    }
+    format!("`{text}`")
+}

@@ -1,0 +1,382 @@
+//! The outline of a conversation: who called what, who answered, and where each lies in the input.
+//!
+//! A [`Draft`] is whatever arrived, in any order and with any gaps. It copies no content: ids and
+//! names borrow from the input (unless they were spelled with escapes), everything else is a span.
+
+use std::borrow::Cow;
+
+use crate::span::Span;
+
+mod facts;
+mod builder;
+
+pub use builder::Builder;
+pub use facts::Facts;
+
+/// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
+#[derive(Clone, Debug)]
+pub struct Draft<'a> {
+    /// The whole input text; spans point into it.
+    pub source: &'a str,
+    /// The wire format it is written in.
+    pub wire: Wire,
+    /// What stands around the list of messages.
+    pub body: Body<'a>,
+    /// Messages (contents, items) in order.
+    pub messages: Vec<Message>,
+    /// Parts of all messages, in order.
+    pub parts: Vec<Part<'a>>,
+    /// What occurs at all, so that rules about rare things cost nothing on common input.
+    pub facts: Facts,
+}
+
+/// A provider's wire format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Wire {
+    /// OpenAI Chat Completions and everything shaped like it.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Google Gemini `contents`.
+    Gemini,
+    /// Amazon Bedrock Converse.
+    Bedrock,
+}
+
+impl Wire {
+    /// Every wire format.
+    pub const ALL: [Wire; 5] =
+        [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wire::OpenaiChat => "openai-chat",
+            Wire::OpenaiResponses => "openai-responses",
+            Wire::Anthropic => "anthropic",
+            Wire::Gemini => "gemini",
+            Wire::Bedrock => "bedrock",
+        }
+    }
+
+    /// The format of that name.
+    pub fn parse(name: &str) -> Option<Wire> {
+        Wire::ALL.into_iter().find(|wire| wire.name() == name)
+    }
+
+    /// How calls and answers are laid out in it.
+    pub fn layout(self) -> Layout {
+        match self {
+            Wire::OpenaiChat => Layout::Chat,
+            Wire::OpenaiResponses => Layout::Items,
+            Wire::Anthropic | Wire::Gemini | Wire::Bedrock => Layout::Blocks,
+        }
+    }
+}
+
+/// How a wire format lays out calls and answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Layout {
+    /// An answer is a message of its own.
+    Chat,
+    /// Calls and answers are blocks inside messages; answers live in user messages.
+    Blocks,
+    /// One flat list: each call and each answer is an item.
+    Items,
+}
+
+/// What stands around the list of messages in the document.
+#[derive(Clone, Debug, Default)]
+pub struct Body<'a> {
+    /// The document is a request: an object with more in it than the list.
+    pub request: bool,
+    /// Earlier history lies on the server, so a call may be out of sight.
+    pub stateful: bool,
+    /// The model named by the request.
+    pub model: Option<Cow<'a, str>>,
+    /// The request asks for (manual) thinking.
+    pub thinking: bool,
+    /// The request says that nothing is stored.
+    pub unstored: bool,
+    /// Tools are declared.
+    pub tools: bool,
+    /// Escapes of half a character (lone surrogates), anywhere in the list.
+    pub surrogates: Vec<Span>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Role {
+    /// The person, or answers on its side.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions.
+    System,
+    /// Instructions, under OpenAI's newer name.
+    Developer,
+    /// An answer that is a message or item of its own.
+    Answer,
+    /// Known to the format and of no interest to pairing (legacy functions, references).
+    Neutral,
+    /// Missing, of the wrong type, or not known to the format.
+    Unknown,
+}
+
+impl Role {
+    /// On the model's side.
+    pub fn is_assistant(self) -> bool {
+        self == Role::Assistant
+    }
+
+    /// The user, or a message that can only be read as the user's.
+    pub fn is_user(self) -> bool {
+        matches!(self, Role::User | Role::Unknown)
+    }
+
+    /// Instructions of either name.
+    pub fn is_system(self) -> bool {
+        matches!(self, Role::System | Role::Developer)
+    }
+}
+
+/// One message, content or item.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The whole message.
+    pub span: Span,
+    /// Index of its first part.
+    pub first: u32,
+    /// One past the index of its last part.
+    pub last: u32,
+    /// What its content field holds.
+    pub content: Content,
+    /// Rare properties.
+    pub marks: Marks,
+}
+
+impl Message {
+    /// The indices of its parts.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.last as usize
+    }
+}
+
+/// What a content field holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Content {
+    /// No such field, or a message that has none by its nature.
+    #[default]
+    Absent,
+    /// `null`.
+    Null,
+    /// A string.
+    Text,
+    /// A list of blocks.
+    List,
+    /// Something no provider takes.
+    Other,
+}
+
+/// Rare properties of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Marks(pub u8);
+
+impl Marks {
+    /// Marked as a prefix the model should continue (Mistral).
+    pub const PREFIX: Marks = Marks(1);
+    /// Carries something beside content and calls that makes it meaningful (refusal, audio).
+    pub const OTHER_BODY: Marks = Marks(2);
+    /// Carries an empty list of calls.
+    pub const EMPTY_CALLS: Marks = Marks(4);
+    /// Carries an item id with the wrong prefix.
+    pub const BAD_ITEM_ID: Marks = Marks(8);
+    /// A reasoning item that can only be resolved from the server's store.
+    pub const UNSTORED: Marks = Marks(16);
+    /// Carries an item id at all.
+    pub const ITEM_ID: Marks = Marks(32);
+    /// A list of calls stands on a message that may not hold one.
+    pub const STRAY_CALLS: Marks = Marks(64);
+
+    /// Whether all marks of `other` are set.
+    pub fn has(self, other: Marks) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub fn with(self, other: Marks) -> Marks {
+        Marks(self.0 | other.0)
+    }
+
+    /// Without those of `other`.
+    #[must_use]
+    pub fn without(self, other: Marks) -> Marks {
+        Marks(self.0 & !other.0)
+    }
+}
+
+/// One part of a message: a block, or a field that plays the role of one.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// Where it lies; [`Span::NOWHERE`] if it was invented.
+    pub span: Span,
+    /// What it is.
+    pub kind: Kind<'a>,
+}
+
+/// What a part is.
+#[derive(Clone, Debug)]
+pub enum Kind<'a> {
+    /// Text.
+    Text(Text),
+    /// An image, a file, a sound.
+    Media,
+    /// The model's reasoning.
+    Reasoning(Seal),
+    /// A call that the client answers.
+    Call(Call<'a>),
+    /// An answer of the client.
+    Answer(Answer<'a>),
+    /// A call that the provider runs itself.
+    ServerCall(Option<Cow<'a, str>>),
+    /// The provider's own answer.
+    ServerAnswer(Option<Cow<'a, str>>),
+    /// Anything we do not know: kept as it is.
+    Other,
+}
+
+/// How much a text says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Text {
+    /// Nothing.
+    Empty,
+    /// White space only.
+    Blank,
+    /// Something.
+    Full,
+    /// Something, and white space at its end.
+    Trailing,
+    /// Nothing, but it carries a signature.
+    Signature,
+}
+
+/// How reasoning is bound to its maker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seal {
+    /// Signed, redacted or encrypted: bound to model and prefix.
+    Signed,
+    /// The format wants a signature and there is none.
+    Unsigned,
+    /// The format asks for none.
+    Plain,
+}
+
+/// A call that the client answers.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// Its id; `None` if missing, empty, or not a string.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool's name, where the format carries one.
+    pub name: Option<Cow<'a, str>>,
+    /// Which kind of call it is: answers of another family do not match.
+    pub family: Family,
+    /// What its arguments look like.
+    pub arguments: Arguments,
+    /// Carries a thought signature.
+    pub signed: bool,
+}
+
+/// An answer of the client.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// The id of the call it answers; `None` if missing, empty, or not a string.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool's name, where the format carries one.
+    pub name: Option<Cow<'a, str>>,
+    /// Which kind of call it answers.
+    pub family: Family,
+    /// What it says.
+    pub output: Output,
+    /// Where its content lies.
+    pub content: Span,
+    /// Holds something that is not text.
+    pub media: bool,
+}
+
+/// Kinds of call; an answer matches only a call of its own family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Ordinary function tools.
+    Function,
+    /// Free-text tools.
+    Custom,
+    /// The local shell tool.
+    LocalShell,
+    /// The shell tool.
+    Shell,
+    /// The patch tool.
+    ApplyPatch,
+    /// Computer use.
+    Computer,
+    /// Tool search run by the client.
+    ToolSearch,
+}
+
+/// What the arguments of a call look like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arguments {
+    /// As the format wants them (and, where looked into, an object).
+    Good,
+    /// Not there.
+    Missing,
+    /// An object where the format wants a string.
+    RawObject,
+    /// A string where the format wants an object.
+    RawString,
+    /// A string that does not parse to an object.
+    Broken,
+    /// Of another wrong type.
+    WrongType,
+}
+
+/// What an answer says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Something.
+    Full,
+    /// An empty string or an empty list.
+    Empty,
+    /// An empty list beside an error status.
+    EmptyError,
+    /// `null`.
+    Null,
+    /// No such field.
+    Missing,
+}
+
+impl<'a> Draft<'a> {
+    /// The parts of one message.
+    pub fn parts_of(&self, message: &Message) -> &[Part<'a>] {
+        self.parts.get(message.range()).unwrap_or(&[])
+    }
+
+    /// Whether a message holds client calls.
+    pub fn calls_in(&self, message: &Message) -> bool {
+        self.parts_of(message).iter().any(|part| matches!(part.kind, Kind::Call(_)))
+    }
+
+    /// Whether a message holds answers.
+    pub fn answers_in(&self, message: &Message) -> bool {
+        self.parts_of(message).iter().any(|part| matches!(part.kind, Kind::Answer(_)))
+    }
+
+    /// The layout of its wire format.
+    pub fn layout(&self) -> Layout {
+        self.wire.layout()
+    }
+}

@@ -1,0 +1,70 @@
+//! What occurs in a draft at all.
+
+/// A set of things that occur. A rule names the facts it looks for, and is skipped where none of
+/// them occurs: sound input pays for the rules of pairing and ids only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Facts(pub u32);
+
+impl Facts {
+    /// Always there: for rules that cannot be skipped.
+    pub const ALWAYS: Facts = Facts(1);
+    /// An empty or blank text part.
+    pub const HOLLOW_TEXT: Facts = Facts(1 << 1);
+    /// A message whose content is absent, null, empty or of a wrong type.
+    pub const HOLLOW_MESSAGE: Facts = Facts(1 << 2);
+    /// An empty list of calls.
+    pub const EMPTY_CALLS: Facts = Facts(1 << 3);
+    /// A role that is missing or unknown.
+    pub const UNKNOWN_ROLE: Facts = Facts(1 << 4);
+    /// A system or developer message.
+    pub const SYSTEM: Facts = Facts(1 << 5);
+    /// A block in a message of the wrong role.
+    pub const MISPLACED: Facts = Facts(1 << 6);
+    /// An answer that holds more than text.
+    pub const MEDIA_ANSWER: Facts = Facts(1 << 7);
+    /// An answer without content.
+    pub const HOLLOW_ANSWER: Facts = Facts(1 << 8);
+    /// Arguments that are not as the format wants them.
+    pub const ODD_ARGUMENTS: Facts = Facts(1 << 9);
+    /// Reasoning.
+    pub const REASONING: Facts = Facts(1 << 10);
+    /// Calls or answers of the provider itself.
+    pub const SERVER: Facts = Facts(1 << 11);
+    /// Half a character.
+    pub const SURROGATE: Facts = Facts(1 << 12);
+    /// An item id with a wrong prefix, or one only the server's store can resolve.
+    pub const ITEM_ID: Facts = Facts(1 << 13);
+    /// An answer behind something that is no answer, in one message.
+    pub const ANSWER_AFTER_TEXT: Facts = Facts(1 << 14);
+    /// Text behind a call, in one message.
+    pub const TEXT_AFTER_CALL: Facts = Facts(1 << 15);
+    /// A message that holds answers and something else.
+    pub const SHARED_ANSWERS: Facts = Facts(1 << 16);
+    /// An assistant message with calls whose content is null or absent.
+    pub const NULL_BESIDE_CALLS: Facts = Facts(1 << 17);
+    /// Two neighbouring messages of one side.
+    pub const NEIGHBOURS: Facts = Facts(1 << 18);
+    /// More than 128 calls in a message.
+    pub const MANY_CALLS: Facts = Facts(1 << 19);
+    /// A call that carries a thought signature.
+    pub const SIGNED_CALL: Facts = Facts(1 << 20);
+    /// A user message directly behind answers.
+    pub const USER_AFTER_ANSWER: Facts = Facts(1 << 21);
+
+    /// Whether any fact of `other` occurs.
+    pub fn any(self, other: Facts) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Notes the facts of `other`.
+    #[inline]
+    pub fn note(&mut self, other: Facts) {
+        self.0 |= other.0;
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn or(self, other: Facts) -> Facts {
+        Facts(self.0 | other.0)
+    }
+}

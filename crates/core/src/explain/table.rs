@@ -1,0 +1,99 @@
+//! The wordings we know, in the order they are tried: what is more particular stands first.
+//!
+//! A wording is a list of fragments that must all occur, one behind the other. They are written as the provider writes
+//! them; only their letters and digits count.
+
+mod reasoning;
+mod pairing;
+mod ids;
+mod content;
+mod roles;
+
+use super::advice::{self, Advice};
+
+/// Wordings that mean the same.
+pub(super) struct Group {
+    pub(super) verdict: Verdict,
+    pub(super) texts: &'static [Text],
+}
+
+/// A provider and the fragments of one of its wordings.
+pub(super) type Text = (&'static str, &'static [&'static str]);
+
+/// What a group of wordings means.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict {
+    /// A rule of ours, and other rules that lead to the same text.
+    Rule { code: u16, also: &'static [u16], advice: &'static Advice },
+    /// Looks like one of ours but is about something else in the request.
+    Elsewhere,
+}
+
+/// Everything we know.
+pub(super) const GROUPS: &[&[Group]] = &[
+    ELSEWHERE,
+    reasoning::GROUPS,
+    pairing::GROUPS,
+    ids::GROUPS,
+    content::GROUPS,
+    roles::GROUPS,
+    OPAQUE,
+];
+
+const fn rule(
+    code: u16,
+    also: &'static [u16],
+    advice: &'static Advice,
+    texts: &'static [Text],
+) -> Group {
+    Group { verdict: Verdict::Rule { code, also, advice }, texts }
+}
+
+/// Declared tools, not calls.
+const ELSEWHERE: &[Group] = &[Group {
+    verdict: Verdict::Elsewhere,
+    texts: &[
+        ("openai", &["Invalid 'tools': array too long"]),
+        ("openai", &["Invalid 'tools[", "].function.name'"]),
+        ("anthropic", &["tools.", ".custom.name: String should match pattern"]),
+    ],
+}];
+
+/// Providers that say only that something is wrong. Tried last.
+const OPAQUE: &[Group] = &[
+    rule(
+        401,
+        &[101, 102, 103, 202, 301, 302, 402],
+        &advice::GLM,
+        &[
+            ("glm", &["messages 参数非法"]),
+            ("glm", &["The messages parameter is illegal"]),
+            ("glm", &["code: 1214", "messages"]),
+        ],
+    ),
+    rule(
+        103,
+        &[102, 101, 404, 406, 403],
+        &advice::MISTRAL_ORDER,
+        &[
+            ("mistral", &["invalid_request_message_order"]),
+            ("mistral", &["Unexpected role", "code: 3230"]),
+        ],
+    ),
+    rule(203, &[207, 204], &advice::MISTRAL_ID, &[("mistral", &["invalid_function_call", "3280"])]),
+    rule(
+        102,
+        &[103, 101, 310],
+        &advice::MINIMAX,
+        &[
+            ("minimax", &["invalid params, tool result", "2013"]),
+            ("minimax", &["invalid params, tool call", "2013"]),
+        ],
+    ),
+    rule(
+        101,
+        &[102, 103, 104, 201],
+        &advice::CONCURRENCY,
+        &[("anthropic", &["400 due to tool use concurrency issues"])],
+    ),
+];

@@ -1,0 +1,34 @@
+//! The integrity engine: reads the outline of a conversation with tool calls, says what a
+//! provider would refuse, and repairs it without losing anything.
+//!
+//! Pure: same input, same output. No clock, no files, no network. Dialects turn bytes into a
+//! [`Draft`] and a [`Repair`] back into bytes; everything in between happens here, once.
+
+mod span;
+mod draft;
+mod pair;
+mod profile;
+mod policy;
+mod placeholder;
+mod report;
+pub mod rules;
+mod check;
+mod transcript;
+mod repair;
+mod explain;
+
+pub use check::{Question, check};
+pub use draft::{
+    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Kind, Layout, Marks,
+    Message, Output, Part, Role, Seal, Text, Wire,
+};
+pub use explain::{Explanation, explain};
+pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
+pub use placeholder::{Language, Missing, is_placeholder, words};
+pub use policy::{Orphans, Policy, Tail, Unanswered};
+pub use profile::{Evidence, IdRule, Profile};
+pub use repair::{ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, repair};
+pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
+pub use rules::{Rule, RuleSet};
+pub use span::Span;
+pub use transcript::Transcript;

@@ -1,0 +1,321 @@
+//! The one place where calls and answers are matched.
+//!
+//! Matching is by occurrence inside a turn, then by position: real histories use one id for
+//! several calls, so a set of ids proves nothing. A call's answers belong into its *home*, the
+//! place directly behind its turn; an answer anywhere else may still be matched, and then its
+//! [`Fate`] says where it was found. A reused id shadows older calls of the same id.
+
+use std::{collections::HashMap, ops::Range};
+
+use crate::draft::{Call, Draft, Family, Kind, Layout, Role};
+
+mod home;
+
+/// Every call and every answer of a draft, matched.
+#[derive(Clone, Debug, Default)]
+pub struct Pairing {
+    /// Turns that hold calls, in order.
+    pub groups: Vec<Group>,
+    /// Calls in order.
+    pub calls: Vec<PairedCall>,
+    /// Answers in order.
+    pub answers: Vec<PairedAnswer>,
+}
+
+/// One turn with calls: the assistant messages that made them, and where its answers belong.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The assistant messages (indices into the draft's messages).
+    pub messages: Range<usize>,
+    /// The messages its answers belong into.
+    pub home: Range<usize>,
+    /// User messages behind the home: answers there are split off (blocks layout).
+    pub spill: Range<usize>,
+    /// Its calls (indices into [`Pairing::calls`]).
+    pub calls: Range<usize>,
+}
+
+/// A call and its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct PairedCall {
+    /// Index of its message.
+    pub message: usize,
+    /// Index of its part in the draft.
+    pub part: usize,
+    /// Index of its turn.
+    pub group: usize,
+    /// Index into [`Pairing::answers`].
+    pub answer: Option<usize>,
+}
+
+/// An answer and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PairedAnswer {
+    /// Index of its message.
+    pub message: usize,
+    /// Index of its part in the draft.
+    pub part: usize,
+    /// Which call it answers, and from where.
+    pub fate: Fate,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It answers this call and stands where it belongs.
+    Home(usize),
+    /// It answers this call, from a later user message of the same run.
+    Split(usize),
+    /// It answers this call, from inside an assistant message.
+    Misplaced(usize),
+    /// It answers this call, from behind something else.
+    Apart(usize),
+    /// It answers this call, which comes only later.
+    Early(usize),
+    /// This call has its answer already.
+    Duplicate(usize),
+    /// No call is known.
+    Orphan,
+}
+
+impl Fate {
+    /// The call it answers.
+    pub fn call(self) -> Option<usize> {
+        match self {
+            Fate::Home(call)
+            | Fate::Split(call)
+            | Fate::Misplaced(call)
+            | Fate::Apart(call)
+            | Fate::Early(call) => Some(call),
+            Fate::Duplicate(_) | Fate::Orphan => None,
+        }
+    }
+}
+
+type Key<'d> = (Family, &'d str);
+
+/// Matches every answer of the draft.
+pub fn pair(draft: &Draft<'_>) -> Pairing {
+    let mut pairing = Pairing::default();
+    collect(draft, &mut pairing);
+    group(draft, &mut pairing);
+    let open = home::answer(draft, &mut pairing);
+    if !open.is_empty() {
+        let early = look_back(draft, &mut pairing, open);
+        look_ahead(draft, &mut pairing, early);
+    }
+    pairing
+}
+
+fn collect(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let items = draft.layout() == Layout::Items;
+    for (message, header) in draft.messages.iter().enumerate() {
+        for part in header.range() {
+            match &draft.parts[part].kind {
+                Kind::Call(_) if items || header.role.is_assistant() => {
+                    pairing.calls.push(PairedCall { message, part, group: 0, answer: None });
+                }
+                Kind::Answer(_) => {
+                    pairing.answers.push(PairedAnswer { message, part, fate: Fate::Orphan });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Cuts the calls into turns. In a run of assistant messages the last ones that call form one
+/// turn; a call with other assistant content behind it stands alone and has no home yet.
+fn group(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let items = draft.layout() == Layout::Items;
+    let mut next = 0;
+    while next < pairing.calls.len() {
+        let message = pairing.calls[next].message;
+        let run_end = run_of(draft, message, Role::is_assistant);
+        let end_calls = next + calls_before(&pairing.calls[next..], run_end);
+        let turn = if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
+        let mut from = next;
+        // Calls of the run in front of the turn: one group for each message.
+        while from < next + turn {
+            let own = pairing.calls[from].message;
+            let to = from + calls_before(&pairing.calls[from..end_calls], own + 1);
+            push(pairing, own..own + 1, own + 1..own + 1, own + 1..own + 1, from..to);
+            from = to;
+        }
+        if from < end_calls {
+            let start = pairing.calls[from].message;
+            let (home, spill) = home_of(draft, run_end);
+            push(pairing, start..run_end, home, spill, from..end_calls);
+        }
+        next = end_calls;
+    }
+}
+
+fn push(
+    pairing: &mut Pairing,
+    messages: Range<usize>,
+    home: Range<usize>,
+    spill: Range<usize>,
+    calls: Range<usize>,
+) {
+    let group = pairing.groups.len();
+    for call in &mut pairing.calls[calls.clone()] {
+        call.group = group;
+    }
+    pairing.groups.push(Group { messages, home, spill, calls });
+}
+
+/// One past the last message of the run that `from` belongs to.
+fn run_of(draft: &Draft<'_>, from: usize, belongs: fn(Role) -> bool) -> usize {
+    let rest = draft.messages.get(from..).unwrap_or(&[]);
+    from + rest.iter().take_while(|message| belongs(message.role)).count()
+}
+
+fn calls_before(calls: &[PairedCall], end: usize) -> usize {
+    calls.iter().take_while(|call| call.message < end).count()
+}
+
+/// How many of the run's calls stand in front of its turn: walks back from the end of the run
+/// over messages that call.
+fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
+    let mut expected = run_end;
+    let mut keep = calls.len();
+    while let Some(call) = keep.checked_sub(1).and_then(|last| calls.get(last)) {
+        if call.message + 1 == expected || call.message == expected {
+            expected = call.message;
+            keep -= 1;
+        } else {
+            break;
+        }
+    }
+    keep
+}
+
+fn home_of(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {
+    match draft.layout() {
+        Layout::Chat | Layout::Items => {
+            let home = end..run_of(draft, end, |role| role == Role::Answer);
+            (home.clone(), home.end..home.end)
+        }
+        Layout::Blocks => {
+            let run = run_of(draft, end, Role::is_user);
+            let first = run.min(end + 1);
+            (end..first, first..run)
+        }
+    }
+}
+
+/// The calls of one id in the newest turn that used it, with how many of them were looked at.
+struct Newest {
+    group: usize,
+    calls: Vec<usize>,
+    looked: usize,
+}
+
+impl Newest {
+    fn open(&mut self, pairing: &Pairing) -> Option<usize> {
+        while let Some(&call) = self.calls.get(self.looked) {
+            if pairing.calls[call].answer.is_none() {
+                return Some(call);
+            }
+            self.looked += 1;
+        }
+        None
+    }
+}
+
+/// Matches answers that found no open call at home with the newest earlier turn of that id.
+/// Returns those whose id no earlier call has.
+fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<usize> {
+    let mut newest: HashMap<Key<'_>, Newest> = HashMap::new();
+    let mut seen = 0;
+    let mut early = Vec::new();
+    for answer in open {
+        let PairedAnswer { message, part, .. } = pairing.answers[answer];
+        while let Some(call) = pairing.calls.get(seen).filter(|call| call.message < message) {
+            if let Some(key) = call_key(draft, call.part) {
+                let entry = newest.entry(key).or_insert_with(|| Newest {
+                    group: call.group,
+                    calls: Vec::new(),
+                    looked: 0,
+                });
+                if entry.group != call.group {
+                    *entry = Newest { group: call.group, calls: Vec::new(), looked: 0 };
+                }
+                entry.calls.push(seen);
+            }
+            seen += 1;
+        }
+        let Some(key) = answer_key(draft, part) else { continue };
+        match newest.get_mut(&key) {
+            Some(entry) => match entry.open(pairing) {
+                Some(call) => join(draft, pairing, call, answer),
+                None => {
+                    let of = entry.calls.last().copied().unwrap_or(0);
+                    pairing.answers[answer].fate = Fate::Duplicate(of);
+                }
+            },
+            None => early.push(answer),
+        }
+    }
+    early
+}
+
+/// Matches answers that stand before their call with the first such call nobody answered.
+fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<usize>) {
+    if early.is_empty() {
+        return;
+    }
+    let mut later: HashMap<Key<'_>, Newest> = HashMap::new();
+    for (index, call) in pairing.calls.iter().enumerate() {
+        if let (None, Some(key)) = (call.answer, call_key(draft, call.part)) {
+            let fresh = || Newest { group: 0, calls: Vec::new(), looked: 0 };
+            later.entry(key).or_insert_with(fresh).calls.push(index);
+        }
+    }
+    for answer in early {
+        let key = answer_key(draft, pairing.answers[answer].part);
+        let entry = key.and_then(|key| later.get_mut(&key));
+        if let Some(call) = entry.and_then(|entry| entry.open(pairing)) {
+            join(draft, pairing, call, answer);
+        }
+    }
+}
+
+fn join(draft: &Draft<'_>, pairing: &mut Pairing, call: usize, answer: usize) {
+    let at = pairing.answers[answer].message;
+    let group = &pairing.groups[pairing.calls[call].group];
+    let fate = if draft.messages[at].role.is_assistant() {
+        Fate::Misplaced(call)
+    } else if group.home.contains(&at) {
+        Fate::Home(call)
+    } else if group.spill.contains(&at) {
+        Fate::Split(call)
+    } else if at < pairing.calls[call].message {
+        Fate::Early(call)
+    } else {
+        Fate::Apart(call)
+    };
+    pairing.answers[answer].fate = fate;
+    pairing.calls[call].answer = Some(answer);
+}
+
+fn call_key<'d>(draft: &'d Draft<'_>, part: usize) -> Option<Key<'d>> {
+    let call = call_at(draft, part)?;
+    call.id.as_deref().map(|id| (call.family, id))
+}
+
+fn answer_key<'d>(draft: &'d Draft<'_>, part: usize) -> Option<Key<'d>> {
+    match &draft.parts.get(part)?.kind {
+        Kind::Answer(answer) => answer.id.as_deref().map(|id| (answer.family, id)),
+        _ => None,
+    }
+}
+
+/// The call at a part index.
+pub(crate) fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d Call<'a>> {
+    match &draft.parts.get(part)?.kind {
+        Kind::Call(call) => Some(call),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! Matching inside one turn: the answers that stand directly behind the calls they answer.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Pairing, answer_key, call_at, call_key, join};
+use crate::draft::{Draft, Kind, Wire};
+
+/// Above this many calls in a turn a table pays for itself.
+const SMALL: usize = 12;
+
+/// Answers what can be answered at home, in order; returns the answers that found nothing.
+pub(super) fn answer(draft: &Draft<'_>, pairing: &mut Pairing) -> Vec<usize> {
+    let mut open = Vec::new();
+    let mut next = 0;
+    for group in 0..pairing.groups.len() {
+        let (start, end) = {
+            let group = &pairing.groups[group];
+            (group.home.start, group.spill.end.max(group.home.end))
+        };
+        while pairing.answers.get(next).is_some_and(|answer| answer.message < start) {
+            open.push(next);
+            next += 1;
+        }
+        let first = next;
+        while pairing.answers.get(next).is_some_and(|answer| answer.message < end) {
+            next += 1;
+        }
+        let before = open.len();
+        by_id(draft, pairing, group, first..next, &mut open);
+        if open.len() > before {
+            without_id(draft, pairing, group, &mut open, before);
+        }
+    }
+    open.extend(next..pairing.answers.len());
+    open
+}
+
+fn by_id(
+    draft: &Draft<'_>,
+    pairing: &mut Pairing,
+    group: usize,
+    answers: std::ops::Range<usize>,
+    open: &mut Vec<usize>,
+) {
+    let calls = pairing.groups[group].calls.clone();
+    if calls.len() <= SMALL {
+        for answer in answers {
+            let key = answer_key(draft, pairing.answers[answer].part);
+            let found = key.and_then(|key| {
+                calls.clone().find(|&call| {
+                    let call = &pairing.calls[call];
+                    call.answer.is_none() && call_key(draft, call.part) == Some(key)
+                })
+            });
+            match found {
+                Some(call) => join(draft, pairing, call, answer),
+                None => open.push(answer),
+            }
+        }
+        return;
+    }
+    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for call in calls {
+        if let Some(key) = call_key(draft, pairing.calls[call].part) {
+            waiting.entry(key).or_default().push_back(call);
+        }
+    }
+    for answer in answers {
+        let key = answer_key(draft, pairing.answers[answer].part);
+        match key.and_then(|key| waiting.get_mut(&key)).and_then(VecDeque::pop_front) {
+            Some(call) => join(draft, pairing, call, answer),
+            None => open.push(answer),
+        }
+    }
+}
+
+/// Pairs what has no id by order. Gemini's ids are optional: there the name decides first, and an
+/// id on one side only is no contradiction.
+fn without_id(
+    draft: &Draft<'_>,
+    pairing: &mut Pairing,
+    group: usize,
+    open: &mut Vec<usize>,
+    from: usize,
+) {
+    let optional = draft.wire == Wire::Gemini;
+    for by_name in [true, false] {
+        if by_name && !optional {
+            continue;
+        }
+        let mut waiting: HashMap<Option<String>, VecDeque<usize>> = HashMap::new();
+        for call in pairing.groups[group].calls.clone() {
+            if pairing.calls[call].answer.is_some() {
+                continue;
+            }
+            let Some(outline) = call_at(draft, pairing.calls[call].part) else { continue };
+            if optional || outline.id.is_none() {
+                let name = outline.name.as_deref().map(str::to_owned).filter(|_| by_name);
+                waiting.entry(name).or_default().push_back(call);
+            }
+        }
+        let candidates = open.split_off(from);
+        for answer in candidates {
+            let Kind::Answer(outline) = &draft.parts[pairing.answers[answer].part].kind else {
+                continue;
+            };
+            let name = outline.name.as_deref().map(str::to_owned).filter(|_| by_name);
+            let queue = waiting.get_mut(&name);
+            let found = queue.and_then(|queue| {
+                let fits = |&call: &usize| {
+                    let id = call_at(draft, pairing.calls[call].part).and_then(|c| c.id.as_ref());
+                    id.is_none() || outline.id.is_none()
+                };
+                let place = queue.iter().take(64).position(fits)?;
+                queue.remove(place)
+            });
+            match found.filter(|_| optional || outline.id.is_none()) {
+                Some(call) => join(draft, pairing, call, answer),
+                None => open.push(answer),
+            }
+        }
+    }
+}

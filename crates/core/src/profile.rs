@@ -1,0 +1,201 @@
+//! The rules of one provider's API, as data.
+
+/// The rules of one provider API.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Profile {
+    /// OpenAI Chat Completions.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Google Gemini and Vertex.
+    Gemini,
+    /// Amazon Bedrock Converse.
+    Bedrock,
+    /// Mistral's hosted API.
+    Mistral,
+    /// DeepSeek.
+    Deepseek,
+    /// All of them at once.
+    Strict,
+}
+
+/// How we know that a provider refuses something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Evidence {
+    /// Documented, measured, or its error text was seen.
+    Sure,
+    /// Inferred from a compatible provider.
+    Likely,
+}
+
+/// Which call ids a provider takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdRule {
+    /// Fewest characters.
+    pub least: usize,
+    /// Most characters.
+    pub most: usize,
+    /// Characters allowed beside letters and digits; `None` allows every character.
+    pub extra: Option<&'static str>,
+}
+
+impl IdRule {
+    /// Whether an id obeys the rule.
+    pub fn allows(&self, id: &str) -> bool {
+        let length = id.chars().take(self.most.saturating_add(1)).count();
+        length >= self.least
+            && length <= self.most
+            && self.extra.is_none_or(|extra| {
+                id.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
+            })
+    }
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Profile; 8] = [
+        Profile::OpenaiChat,
+        Profile::OpenaiResponses,
+        Profile::Anthropic,
+        Profile::Gemini,
+        Profile::Bedrock,
+        Profile::Mistral,
+        Profile::Deepseek,
+        Profile::Strict,
+    ];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::OpenaiChat => "openai-chat",
+            Profile::OpenaiResponses => "openai-responses",
+            Profile::Anthropic => "anthropic",
+            Profile::Gemini => "gemini",
+            Profile::Bedrock => "bedrock",
+            Profile::Mistral => "mistral",
+            Profile::Deepseek => "deepseek",
+            Profile::Strict => "strict",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn parse(name: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// The provider that owns a wire format.
+    pub fn of(wire: crate::Wire) -> Profile {
+        match wire {
+            crate::Wire::OpenaiChat => Profile::OpenaiChat,
+            crate::Wire::OpenaiResponses => Profile::OpenaiResponses,
+            crate::Wire::Anthropic => Profile::Anthropic,
+            crate::Wire::Gemini => Profile::Gemini,
+            crate::Wire::Bedrock => Profile::Bedrock,
+        }
+    }
+
+    /// Which call ids it takes.
+    pub fn ids(self) -> IdRule {
+        let free = IdRule { least: 1, most: usize::MAX, extra: None };
+        match self {
+            Profile::OpenaiChat => IdRule { most: 40, ..free },
+            Profile::OpenaiResponses => IdRule { most: 64, ..free },
+            Profile::Anthropic => IdRule { extra: Some("_-"), ..free },
+            Profile::Bedrock => IdRule { most: 64, extra: Some("_.:-"), ..free },
+            Profile::Mistral | Profile::Strict => IdRule { least: 9, most: 9, extra: Some("") },
+            Profile::Gemini | Profile::Deepseek => free,
+        }
+    }
+
+    /// Which tool names it takes.
+    pub fn names(self) -> IdRule {
+        match self {
+            Profile::Anthropic | Profile::OpenaiResponses => {
+                IdRule { least: 1, most: 128, extra: Some("_-") }
+            }
+            Profile::Gemini => IdRule { least: 1, most: 128, extra: Some("_.:-") },
+            Profile::OpenaiChat
+            | Profile::Bedrock
+            | Profile::Mistral
+            | Profile::Deepseek
+            | Profile::Strict => IdRule { least: 1, most: 64, extra: Some("_-") },
+        }
+    }
+
+    /// Whether a tool name is taken.
+    pub fn takes_name(self, name: &str) -> bool {
+        let first = name.chars().next();
+        self.names().allows(name)
+            && (self != Profile::Gemini
+                || first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_'))
+    }
+
+    /// Whether the profile looks inside argument strings.
+    pub fn parses_arguments(self) -> bool {
+        self == Profile::Strict
+    }
+}
+
+/// Whether a model name is a Claude that takes no assistant prefill (4.6 and later).
+pub(crate) fn claude_without_prefill(model: &str) -> bool {
+    claude_version(model).is_some_and(|version| version >= (4, 6))
+}
+
+/// Whether thinking blocks of this model may be bound to their exact prefix. Unknown names may.
+pub(crate) fn binds_thinking(model: Option<&str>) -> bool {
+    match model.and_then(claude_version) {
+        Some(version) => version >= (5, 1),
+        None => true,
+    }
+}
+
+/// The version in names like `claude-opus-4-6`, `claude-3-7-sonnet-20250219`, `claude-sonnet-4.5`.
+fn claude_version(model: &str) -> Option<(u32, u32)> {
+    let lower = model.to_ascii_lowercase();
+    let rest = lower.get(lower.find("claude")?..)?;
+    // Digits of a date are not a version.
+    let mut numbers = rest
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty() && digits.len() <= 2)
+        .filter_map(|digits| digits.parse().ok());
+    let major = numbers.next()?;
+    Some((major, numbers.next().unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claude_versions_are_read_from_names() {
+        let table = [
+            ("claude-3-7-sonnet-20250219", Some((3, 7))),
+            ("claude-sonnet-4-20250514", Some((4, 0))),
+            ("claude-opus-4-6", Some((4, 6))),
+            ("us.anthropic.claude-sonnet-4.5-v1:0", Some((4, 5))),
+            ("claude-fable-5-1", Some((5, 1))),
+            ("gpt-4o", None),
+        ];
+        for (model, expected) in table {
+            assert_eq!(claude_version(model), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn ids_are_judged_by_length_and_alphabet() {
+        let table = [
+            (Profile::Anthropic, "toolu_01-A", true),
+            (Profile::Anthropic, "functions.get:0", false),
+            (Profile::Mistral, "abcdefgh1", true),
+            (Profile::Mistral, "abcdefgh", false),
+            (Profile::Bedrock, "a.b:c-d_e", true),
+            (Profile::OpenaiChat, "call with any character é", true),
+        ];
+        for (profile, id, expected) in table {
+            assert_eq!(profile.ids().allows(id), expected, "{} {id}", profile.name());
+        }
+        assert!(!Profile::OpenaiChat.ids().allows(&"x".repeat(41)));
+    }
+}

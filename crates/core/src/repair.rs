@@ -1,0 +1,230 @@
+//! Turns a draft that a provider would refuse into one that it takes.
+//!
+//! Recover before you invent, invent before you drop. A repair is data: the new order of
+//! messages ([`Slot`]s), each either kept byte for byte or rewritten from [`Piece`]s, and a list
+//! of [`Edit`]s that says what was done and why. Dialects turn it back into bytes.
+
+use crate::{
+    check::{Question, check},
+    draft::{Content, Draft, Marks, Part, Role},
+    report::{Applicability, Report, Strategy},
+    span::Span,
+};
+
+mod work;
+mod roles;
+mod misplaced;
+mod pairs;
+mod answers;
+mod blocks;
+mod ids;
+mod content;
+mod media;
+mod order;
+mod turns;
+mod reasoning;
+mod binding;
+
+use work::Work;
+
+/// A repaired history, as data.
+#[derive(Clone, Debug)]
+pub struct Repair<'a> {
+    /// The messages in their new order.
+    pub slots: Vec<Slot<'a>>,
+    /// What was done, in order.
+    pub edits: Vec<Edit>,
+    /// What changes around the list of messages.
+    pub body: BodyEdits,
+    /// Half characters to be replaced.
+    pub surrogates: Vec<Span>,
+    /// What was wrong with the input.
+    pub before: Report,
+    /// What is still wrong: findings that have no repair, or none that may be done unasked.
+    pub after: Report,
+}
+
+impl Repair<'_> {
+    /// Whether the input stays as it is, byte for byte.
+    pub fn is_untouched(&self) -> bool {
+        self.edits.is_empty()
+    }
+}
+
+/// One message of the repaired history.
+#[derive(Clone, Debug)]
+pub struct Slot<'a> {
+    /// The message of the input whose other fields it keeps; `None` if it is new.
+    pub origin: Option<usize>,
+    /// Who speaks.
+    pub role: Role,
+    /// Its parts.
+    pub pieces: Vec<Piece<'a>>,
+    /// What its content field holds.
+    pub content: Content,
+    /// Rare properties.
+    pub marks: Marks,
+    /// It cannot be copied from the input as it is.
+    pub touched: bool,
+    /// Its role has to be written anew.
+    pub recast: bool,
+    /// Its item id has to go.
+    pub without_id: bool,
+    span: Span,
+}
+
+/// One part of a repaired message.
+#[derive(Clone, Debug)]
+pub struct Piece<'a> {
+    /// Its outline.
+    pub part: Part<'a>,
+    /// Where its content comes from.
+    pub source: Source,
+    /// What changes inside it.
+    pub patch: Patch,
+    /// While answers move: the call it answers.
+    call: usize,
+}
+
+/// Where the content of a piece comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// From the input, at the part's span.
+    Kept,
+    /// Invented words: a placeholder answer, a bridge, an empty field.
+    Words(String),
+    /// The content of an answer, told as text.
+    Quote {
+        /// What is said before it.
+        heading: String,
+        /// Where the answer's content lies.
+        content: Span,
+    },
+    /// The media of an answer.
+    Media {
+        /// What is said before it.
+        heading: String,
+        /// Where the answer's content lies.
+        content: Span,
+    },
+}
+
+/// What changes inside a kept piece.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Patch {
+    /// A new id.
+    pub id: Option<String>,
+    /// A new name.
+    pub name: Option<String>,
+    /// Arguments spelled anew.
+    pub arguments: Option<ArgumentsFix>,
+    /// Content for an answer that has none.
+    pub output: Option<&'static str>,
+    /// The documented bypass value as thought signature.
+    pub signature: bool,
+    /// White space at the end of the text goes.
+    pub trim: bool,
+    /// Media leaves the answer; these words point to where it went.
+    pub pointer: Option<&'static str>,
+}
+
+impl Patch {
+    fn is_empty(&self) -> bool {
+        *self == Patch::default()
+    }
+}
+
+/// How arguments are spelled anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArgumentsFix {
+    /// An object becomes a string.
+    ToString,
+    /// A string becomes an object: parsed, else closed, else wrapped.
+    ToObject,
+    /// A string that is no object: closed if it is the beginning of one, else wrapped.
+    Mend,
+    /// Nothing becomes an empty object.
+    Empty,
+    /// Another value is wrapped into an object.
+    Wrap,
+}
+
+/// What changes around the list of messages.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BodyEdits {
+    /// Tools to declare, by name.
+    pub declare: Vec<String>,
+    /// Thinking is switched off.
+    pub thinking_off: bool,
+}
+
+/// One step of a repair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// The rule that asked for it.
+    pub code: u16,
+    /// What kind of step.
+    pub strategy: Strategy,
+    /// The message of the input it concerns.
+    pub message: usize,
+    /// The call ids it concerns.
+    pub ids: Vec<String>,
+    /// One sentence.
+    pub note: String,
+}
+
+/// More rounds than any history needs; each round repairs what the one before it uncovered.
+const ROUNDS: usize = 12;
+
+/// Repairs a draft under a profile and a policy. What cannot be repaired is in `after`.
+pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
+    let before = check(draft, question);
+    let mut work = Work::new(draft, question);
+    let mut after = before.clone();
+    for _ in 0..ROUNDS {
+        if !after.findings.iter().any(|finding| is_fixable(finding.fix.applicability, question)) {
+            let edits = work.edits.len();
+            binding::release(&mut work);
+            if work.edits.len() == edits {
+                break;
+            }
+        }
+        round(&mut work);
+        let edits = work.edits.len();
+        after = check(&work.draft(), question);
+        if edits == 0 {
+            break;
+        }
+    }
+    Repair {
+        slots: work.slots,
+        edits: work.edits,
+        body: work.body,
+        surrogates: work.surrogates,
+        before,
+        after,
+    }
+}
+
+fn is_fixable(applicability: Applicability, question: &Question) -> bool {
+    match applicability {
+        Applicability::Safe => true,
+        Applicability::Unsafe => question.policy.bold,
+        Applicability::None => false,
+    }
+}
+
+/// One round of every repair, in the order in which they build on each other: who speaks, what
+/// belongs together, what it is called, what it says, where it stands.
+fn round(work: &mut Work<'_, '_>) {
+    roles::name(work);
+    misplaced::remove(work);
+    reasoning::unsigned(work);
+    pairs::mend(work);
+    ids::rename(work);
+    content::mend(work);
+    media::carry(work);
+    order::arrange(work);
+    turns::arrange(work);
+    reasoning::mend(work);
+}

@@ -1,0 +1,77 @@
+//! Newer Claude models bind each signed thinking block to the exact history before it.
+//!
+//! An edit before such a block takes the thinking from the edit on with it: removing the later
+//! blocks of the chain is accepted, keeping them over a changed prefix is refused.
+
+use super::{Piece, work::Work};
+use crate::{
+    draft::{Facts, Kind, Seal, Wire},
+    profile::{Profile, binds_thinking},
+    report::Strategy,
+};
+
+/// Removes signed thinking that stands behind the first edit.
+pub(super) fn release(work: &mut Work<'_, '_>) {
+    let model = work.input.body.model.as_deref();
+    let claude = match work.input.wire {
+        Wire::Anthropic => true,
+        Wire::Bedrock => model.is_some_and(|model| model.contains("claude")),
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => false,
+    };
+    let asked =
+        matches!(work.question.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
+    if !claude || !asked || !binds_thinking(model) || !work.input.facts.any(Facts::REASONING) {
+        return;
+    }
+    let Some(cause) = work.edits.first().map(|edit| edit.code) else { return };
+    let Some(first) = first_edit(work) else { return };
+    let mut gone = vec![false; work.slots.len()];
+    for at in first..work.slots.len() {
+        let slot = &mut work.slots[at];
+        // In the edited message itself, reasoning in front of the edit still stands on the old past.
+        let safe = if at > first || slot.origin != Some(at) {
+            0
+        } else {
+            untouched_head(work.input, at, slot)
+        };
+        let mut index = 0;
+        let lost = slot.keep(|piece| {
+            index += 1;
+            index <= safe || !matches!(piece.part.kind, Kind::Reasoning(Seal::Signed))
+        });
+        if lost > 0 {
+            gone[at] = slot.pieces.is_empty();
+            let note =
+                "signed thinking goes: it is bound to the history before the edit".to_owned();
+            work.note(cause, Strategy::Drop, at, Vec::new(), note);
+        }
+    }
+    work.remove_slots(&gone);
+}
+
+/// The first slot that is not the input's message at that place, as it was.
+fn first_edit(work: &Work<'_, '_>) -> Option<usize> {
+    let changed = |at: usize| {
+        let slot = &work.slots[at];
+        slot.touched || slot.origin != Some(at)
+    };
+    let surrogate = work
+        .surrogates
+        .first()
+        .map(|span| work.input.messages.partition_point(|message| message.span.end <= span.start));
+    let first = (0..work.slots.len()).find(|&at| changed(at));
+    match (first, surrogate) {
+        (Some(first), Some(other)) => Some(first.min(other)),
+        (first, other) => first.or(other),
+    }
+}
+
+/// How many pieces at the head of a slot are those of its message, unchanged.
+fn untouched_head(input: &crate::draft::Draft<'_>, at: usize, slot: &super::Slot<'_>) -> usize {
+    let Some(message) = input.messages.get(at).filter(|_| !slot.recast) else { return 0 };
+    let parts = input.parts_of(message);
+    let same = |(piece, part): &(&Piece<'_>, &crate::draft::Part<'_>)| {
+        piece.is_kept() && piece.part.span == part.span
+    };
+    slot.pieces.iter().zip(parts).take_while(same).count()
+}

@@ -1,0 +1,132 @@
+//! Moves answers that are blocks inside messages.
+
+use super::{
+    Piece, Slot,
+    pairs::{Decisions, Verdict, invented, quoted},
+    work::Work,
+};
+use crate::{
+    draft::{Content, Draft, Role},
+    pair::{Pairing, call_at},
+};
+
+/// Puts every answer where it was decided: behind its turn, in one user message, in the order of
+/// the calls, before anything else that message says.
+pub(super) fn relocate<'a>(
+    work: &mut Work<'_, 'a>,
+    draft: &Draft<'a>,
+    pairing: &Pairing,
+    decisions: &Decisions,
+) {
+    let mut receives: Vec<Vec<(usize, Piece<'a>)>> = vec![Vec::new(); pairing.groups.len()];
+    // Quotes of answers that stood in an assistant message go behind its run.
+    let mut quotes: Vec<(usize, Piece<'a>)> = Vec::new();
+    let mut emptied = vec![false; work.slots.len()];
+    for answer in &pairing.answers {
+        let index = answer.part - draft.messages[answer.message].first as usize;
+        work.slots[answer.message].pieces[index].call = answer.fate.call().unwrap_or(usize::MAX);
+    }
+    take(work, draft, pairing, decisions, &mut receives, &mut quotes, &mut emptied);
+    for &call in &decisions.invent {
+        let paired = pairing.calls[call];
+        if let Some(outline) = call_at(draft, paired.part) {
+            receives[paired.group].push((call, invented(work, outline)));
+        }
+    }
+    // New user messages: (index of the slot they follow, slot).
+    let mut fresh: Vec<(usize, Slot<'a>)> = Vec::new();
+    for (group, received) in receives.into_iter().enumerate() {
+        if received.is_empty() {
+            continue;
+        }
+        let turn = &pairing.groups[group];
+        if turn.home.is_empty() {
+            let mut received = received;
+            received.sort_by_key(|(call, _)| *call);
+            let pieces = received.into_iter().map(|(_, piece)| piece).collect();
+            fresh.push((turn.messages.end - 1, Slot::new(Role::User, Content::List, pieces)));
+        } else {
+            receive(&mut work.slots[turn.home.start], received);
+            emptied[turn.home.start] = false;
+        }
+    }
+    for (at, piece) in quotes {
+        let run = draft.messages[at..].iter().take_while(|m| m.role.is_assistant()).count();
+        let next = at + run;
+        match work.slots.get_mut(next).filter(|slot| slot.role.is_user()) {
+            Some(slot) => {
+                slot.pieces.push(piece);
+                slot.touched = true;
+                emptied[next] = false;
+            }
+            None => fresh.push((next - 1, Slot::new(Role::User, Content::List, vec![piece]))),
+        }
+    }
+    insert(work, fresh, &emptied);
+}
+
+/// Takes moved, quoted and removed answers out of their messages.
+fn take<'a>(
+    work: &mut Work<'_, 'a>,
+    draft: &Draft<'a>,
+    pairing: &Pairing,
+    decisions: &Decisions,
+    receives: &mut [Vec<(usize, Piece<'a>)>],
+    quotes: &mut Vec<(usize, Piece<'a>)>,
+    emptied: &mut [bool],
+) {
+    let decided = pairing.answers.iter().zip(&decisions.verdicts);
+    let moving: Vec<_> = decided.filter(|(_, verdict)| **verdict != Verdict::Stay).collect();
+    for of_message in moving.chunk_by(|one, other| one.0.message == other.0.message) {
+        let at = of_message[0].0.message;
+        let first = draft.messages[at].first as usize;
+        let old = std::mem::take(&mut work.slots[at].pieces);
+        let assistant = work.slots[at].role.is_assistant();
+        let mut kept = Vec::with_capacity(old.len());
+        let mut next = of_message.iter().peekable();
+        for (index, piece) in old.into_iter().enumerate() {
+            let Some((answer, verdict)) = next.next_if(|(answer, _)| answer.part == first + index)
+            else {
+                kept.push(piece);
+                continue;
+            };
+            match verdict {
+                Verdict::Stay => kept.push(piece),
+                Verdict::Remove => {}
+                Verdict::Move(call) => receives[pairing.calls[*call].group].push((*call, piece)),
+                Verdict::Quote if assistant => quotes.push((at, quoted(work, piece, answer.fate))),
+                Verdict::Quote => kept.push(quoted(work, piece, answer.fate)),
+            }
+        }
+        let slot = &mut work.slots[at];
+        slot.pieces = kept;
+        slot.touched = true;
+        emptied[at] = slot.pieces.is_empty();
+    }
+}
+
+/// Puts answers into their home: all answers in call order, then whatever else the message says.
+fn receive<'a>(slot: &mut Slot<'a>, received: Vec<(usize, Piece<'a>)>) {
+    let (answers, rest): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
+    let known = answers.into_iter().map(|piece| (piece.call, piece));
+    let mut answers: Vec<_> = known.chain(received).collect();
+    answers.sort_by_key(|(call, _)| *call);
+    slot.pieces = answers.into_iter().map(|(_, piece)| piece).chain(rest).collect();
+    slot.touched = true;
+}
+
+/// Inserts new slots behind the ones they follow, and leaves out those that are empty now.
+fn insert<'a>(work: &mut Work<'_, 'a>, mut fresh: Vec<(usize, Slot<'a>)>, emptied: &[bool]) {
+    fresh.sort_by_key(|(at, _)| *at);
+    let mut fresh = fresh.into_iter().peekable();
+    let old = std::mem::take(&mut work.slots);
+    for (at, slot) in old.into_iter().enumerate() {
+        if !emptied.get(at).copied().unwrap_or(false) {
+            work.slots.push(slot);
+        }
+        while let Some((_, slot)) = fresh.next_if(|(after, _)| *after == at) {
+            work.slots.push(slot);
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! What messages say: arguments, names, empty answers, empty texts, empty messages.
+
+use std::collections::HashSet;
+
+use super::{ArgumentsFix, Piece, ids::hash, work::Work};
+use crate::{
+    check::{Question, check, shown},
+    draft::{Arguments, Content, Draft, Facts, Kind, Marks, Text},
+    placeholder,
+    profile::Profile,
+    report::Strategy,
+    rules::RuleSet,
+};
+
+/// Mends FW302, FW303, FW207, FW107, FW205, FW206, FW308, FW309, FW311, FW312, FW313 and FW301.
+pub(super) fn mend(work: &mut Work<'_, '_>) {
+    // These rules find exactly the places to mend; nothing is looked for twice.
+    let draft = work.draft();
+    let mut touched = Vec::new();
+    for code in [302, 303, 207, 107, 205, 206, 308, 309, 311, 312, 313] {
+        if work.wants(code) && is_broken(work, &draft, code) {
+            touched.push(code);
+        }
+    }
+    for code in touched {
+        match code {
+            302 => arguments(work, &draft),
+            303 => outputs(work, &draft),
+            207 => names(work),
+            107 => answer_names(work),
+            205 => item_ids(work),
+            206 => unstored(work),
+            308 => empty_texts(work),
+            309 | 311 => chat_fields(work, code),
+            312 => trailing(work),
+            _ => surrogates(work),
+        }
+    }
+    if work.wants(301) {
+        empty_messages(work);
+    }
+}
+
+fn is_broken(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> bool {
+    !places(work, draft, code).is_empty()
+}
+
+/// The messages in which one rule finds something.
+pub(super) fn places(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<usize> {
+    let mut rules = RuleSet::default();
+    rules.add(code);
+    let report = check(draft, &Question { rules, ..*work.question });
+    let mut at: Vec<usize> = report.findings.iter().map(|finding| finding.at.message).collect();
+    at.dedup();
+    at
+}
+
+fn arguments(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
+    let strict = work.question.profile == Profile::Strict;
+    for at in places(work, draft, 302) {
+        let mut ids = Vec::new();
+        for piece in &mut work.slots[at].pieces {
+            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            let fix = match call.arguments {
+                Arguments::Good => continue,
+                Arguments::Broken if !strict => continue,
+                Arguments::Missing => ArgumentsFix::Empty,
+                Arguments::RawObject => ArgumentsFix::ToString,
+                Arguments::RawString => ArgumentsFix::ToObject,
+                Arguments::Broken => ArgumentsFix::Mend,
+                Arguments::WrongType => ArgumentsFix::Wrap,
+            };
+            call.arguments = Arguments::Good;
+            piece.patch.arguments = Some(fix);
+            ids.extend(call.id.as_deref().map(str::to_owned));
+        }
+        work.slots[at].touched = true;
+        let note = "arguments are spelled as the provider wants them".to_owned();
+        work.note(302, Strategy::Recode, at, ids, note);
+    }
+}
+
+fn outputs(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
+    let words = placeholder::no_output(work.policy().language);
+    for at in places(work, draft, 303) {
+        let mut ids = Vec::new();
+        for piece in &mut work.slots[at].pieces {
+            let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+            if answer.output != crate::draft::Output::Full {
+                answer.output = crate::draft::Output::Full;
+                piece.patch.output = Some(words);
+                ids.extend(answer.id.as_deref().map(str::to_owned));
+            }
+        }
+        work.slots[at].touched = true;
+        work.note(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
+    }
+}
+
+fn names(work: &mut Work<'_, '_>) {
+    let profile = work.question.profile;
+    let calls = work.slots.iter().flat_map(|slot| &slot.pieces);
+    let known: HashSet<String> = calls
+        .filter_map(|piece| match &piece.part.kind {
+            Kind::Call(call) => call.name.as_deref().map(str::to_owned),
+            _ => None,
+        })
+        .collect();
+    let draft = work.draft();
+    for at in places(work, &draft, 207) {
+        let mut notes = Vec::new();
+        for piece in &mut work.slots[at].pieces {
+            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            let old = call.name.as_deref();
+            if old.is_some_and(|old| profile.takes_name(old)) {
+                continue;
+            }
+            let new = clean_name(profile, old, &known);
+            notes.push((
+                call.id.as_deref().map(str::to_owned),
+                format!("tool name {} becomes `{new}`", shown(old)),
+            ));
+            call.name = Some(new.clone().into());
+            piece.patch.name = Some(new);
+        }
+        work.slots[at].touched = true;
+        for (id, note) in notes {
+            work.note(207, Strategy::Rename, at, id.into_iter().collect(), note);
+        }
+    }
+}
+
+/// A legal name for an illegal one; the same for the same name, and not the name of another tool.
+fn clean_name(profile: Profile, old: Option<&str>, known: &HashSet<String>) -> String {
+    let rule = profile.names();
+    let Some(old) = old.filter(|old| !old.is_empty()) else { return "unknown_tool".to_owned() };
+    let legal =
+        |c: char| c.is_ascii_alphanumeric() || rule.extra.is_none_or(|extra| extra.contains(c));
+    let mut name: String = old.chars().take(48).map(|c| if legal(c) { c } else { '_' }).collect();
+    if !profile.takes_name(&name) {
+        name.insert(0, '_');
+    }
+    if known.contains(&name) || old.chars().nth(48).is_some() {
+        name = format!("{name}_{:08x}", hash(old, 0) & 0xffff_ffff);
+    }
+    name
+}
+
+fn answer_names(work: &mut Work<'_, '_>) {
+    let (draft, pairing) = work.paired();
+    for answer in &pairing.answers {
+        let Some(call) = answer.fate.call() else { continue };
+        let name = crate::pair::call_at(&draft, pairing.calls[call].part)
+            .and_then(|call| call.name.clone());
+        let Some(name) = name else { continue };
+        let index = answer.part - draft.messages[answer.message].first as usize;
+        let slot = &mut work.slots[answer.message];
+        let Some(piece) = slot.pieces.get_mut(index) else { continue };
+        let Kind::Answer(outline) = &mut piece.part.kind else { continue };
+        if outline.name.as_deref() == Some(&name) {
+            continue;
+        }
+        let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
+        piece.patch.name = Some(name.to_string());
+        outline.name = Some(name.clone());
+        slot.touched = true;
+        let note = format!("the answer takes its call's name {}", shown(Some(&name)));
+        work.note(107, Strategy::Rename, answer.message, ids, note);
+    }
+}
+
+fn item_ids(work: &mut Work<'_, '_>) {
+    for at in 0..work.slots.len() {
+        let slot = &mut work.slots[at];
+        if slot.marks.has(Marks::BAD_ITEM_ID) {
+            slot.marks = slot.marks.without(Marks::BAD_ITEM_ID).without(Marks::ITEM_ID);
+            slot.without_id = true;
+            slot.touched = true;
+            work.note(205, Strategy::Drop, at, Vec::new(), "the item's id is left out".to_owned());
+        }
+    }
+}
+
+fn unstored(work: &mut Work<'_, '_>) {
+    let mut gone = vec![false; work.slots.len()];
+    for at in 0..work.slots.len() {
+        if !work.slots[at].marks.has(Marks::UNSTORED) {
+            continue;
+        }
+        gone[at] = true;
+        let note = "reasoning that only the server's store could resolve is removed".to_owned();
+        work.note(206, Strategy::Drop, at, Vec::new(), note);
+        // The item made with it may not name its stored id any more either.
+        if let Some(next) = work.slots.get_mut(at + 1) {
+            if next.role.is_assistant()
+                && next.marks.has(Marks::ITEM_ID)
+                && !next.marks.has(Marks::UNSTORED)
+            {
+                next.marks = next.marks.without(Marks::ITEM_ID).without(Marks::BAD_ITEM_ID);
+                next.without_id = true;
+                next.touched = true;
+            }
+        }
+    }
+    work.remove_slots(&gone);
+}
+
+fn empty_texts(work: &mut Work<'_, '_>) {
+    let blank_too = matches!(work.question.profile, Profile::Bedrock | Profile::Strict);
+    let draft = work.draft();
+    for at in places(work, &draft, 308) {
+        let hollow = |piece: &Piece<'_>| match piece.part.kind {
+            Kind::Text(Text::Empty) => true,
+            Kind::Text(Text::Blank) => blank_too,
+            _ => false,
+        };
+        work.slots[at].keep(|piece| !hollow(piece));
+        work.note(
+            308,
+            Strategy::Drop,
+            at,
+            Vec::new(),
+            "the empty text block is removed".to_owned(),
+        );
+    }
+}
+
+fn chat_fields(work: &mut Work<'_, '_>, code: u16) {
+    let draft = work.draft();
+    for at in places(work, &draft, code) {
+        let slot = &mut work.slots[at];
+        slot.touched = true;
+        if code == 309 {
+            slot.marks = slot.marks.without(Marks::EMPTY_CALLS);
+            work.note(
+                309,
+                Strategy::Drop,
+                at,
+                Vec::new(),
+                "the empty list of calls is left out".to_owned(),
+            );
+        } else {
+            slot.content = Content::Text;
+            slot.pieces.insert(0, Piece::words(""));
+            work.note(
+                311,
+                Strategy::Recode,
+                at,
+                Vec::new(),
+                "content becomes an empty string".to_owned(),
+            );
+        }
+    }
+}
+
+fn trailing(work: &mut Work<'_, '_>) {
+    let Some(at) = work.slots.len().checked_sub(1) else { return };
+    let slot = &mut work.slots[at];
+    let Some(piece) = slot.pieces.last_mut() else { return };
+    piece.patch.trim = true;
+    let blank = matches!(piece.part.kind, Kind::Text(Text::Blank));
+    piece.part.kind = Kind::Text(if blank { Text::Empty } else { Text::Full });
+    slot.touched = true;
+    work.note(312, Strategy::Recode, at, Vec::new(), "white space at the end is cut".to_owned());
+}
+
+fn surrogates(work: &mut Work<'_, '_>) {
+    let found = work.input.body.surrogates.clone();
+    for span in &found {
+        let message = work.input.messages.partition_point(|message| message.span.end <= span.start);
+        work.edits.push(super::Edit {
+            code: 313,
+            strategy: Strategy::Recode,
+            message,
+            ids: Vec::new(),
+            note: "half a character becomes U+FFFD".to_owned(),
+        });
+    }
+    work.surrogates = found;
+}
+
+fn empty_messages(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    if !draft.facts.any(Facts::HOLLOW_MESSAGE.or(Facts::HOLLOW_TEXT)) {
+        return;
+    }
+    let mut gone = vec![false; work.slots.len()];
+    for at in places(work, &draft, 301) {
+        gone[at] = true;
+        work.note(
+            301,
+            Strategy::Drop,
+            at,
+            Vec::new(),
+            "the message that says nothing is removed".to_owned(),
+        );
+    }
+    work.remove_slots(&gone);
+}

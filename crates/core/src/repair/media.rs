@@ -1,0 +1,60 @@
+//! Media in answers, for providers whose answers are text only.
+
+use super::{Patch, Piece, Slot, Source, work::Work};
+use crate::{
+    draft::{Content, Kind, Part, Role},
+    placeholder,
+    report::Strategy,
+};
+
+/// Moves media out of answers (FW307): behind the whole run of answers, into one user message.
+pub(super) fn carry(work: &mut Work<'_, '_>) {
+    if !work.wants(307) {
+        return;
+    }
+    let language = work.policy().language;
+    let pointer = placeholder::media_pointer(language);
+    let mut at = 0;
+    while at < work.slots.len() {
+        let run = work.slots[at..].iter().take_while(|slot| slot.role == Role::Answer).count();
+        let mut carried = Vec::new();
+        for index in at..at + run {
+            let slot = &mut work.slots[index];
+            for piece in &mut slot.pieces {
+                let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+                if !answer.media || piece.source != Source::Kept {
+                    continue;
+                }
+                answer.media = false;
+                piece.patch.pointer = Some(pointer);
+                let id: Option<String> =
+                    answer.id.as_deref().map(|id| id.chars().take(64).collect());
+                carried.push((
+                    index,
+                    Piece {
+                        part: Part { span: piece.part.span, kind: Kind::Media },
+                        source: Source::Media {
+                            heading: placeholder::media(id.as_deref(), language),
+                            content: answer.content,
+                        },
+                        patch: Patch::default(),
+                        call: usize::MAX,
+                    },
+                ));
+                slot.touched = true;
+            }
+        }
+        let moved = !carried.is_empty();
+        let mut pieces = Vec::new();
+        for (index, piece) in carried {
+            let ids = work.slots[index].ids();
+            let note = "media is moved to a user message behind the answers".to_owned();
+            work.note(307, Strategy::Reorder, index, ids, note);
+            pieces.push(piece);
+        }
+        if moved {
+            work.slots.insert(at + run, Slot::new(Role::User, Content::List, pieces));
+        }
+        at += run.max(1);
+    }
+}

@@ -1,0 +1,80 @@
+//! Blocks in messages of the wrong role, and broken blocks of the provider's own tools.
+//!
+//! Misplaced answers are not touched here: pairing knows where they belong.
+
+use super::work::Work;
+use crate::{
+    draft::{Kind, Layout, Marks},
+    report::Strategy,
+    rules::server,
+};
+
+/// Removes misplaced calls and reasoning (FW304), dead server calls (FW601) and server answers
+/// without a call (FW602).
+pub(super) fn remove(work: &mut Work<'_, '_>) {
+    if work.wants(304) {
+        for at in 0..work.slots.len() {
+            strays(work, at);
+        }
+    }
+    if work.wants(601) {
+        let found = server::dead_calls(&work.draft());
+        servers(work, 601, &found, "the unfinished call of the provider's own tool is removed");
+    }
+    if work.wants(602) {
+        let found = server::orphan_answers(&work.draft());
+        servers(work, 602, &found, "the answer of the provider's own tool is removed");
+    }
+}
+
+fn strays(work: &mut Work<'_, '_>, at: usize) {
+    let layout = work.input.layout();
+    let slot = &mut work.slots[at];
+    let (user, assistant) = (slot.role.is_user(), slot.role.is_assistant());
+    if layout == Layout::Chat && !slot.marks.has(Marks::STRAY_CALLS) || assistant {
+        return;
+    }
+    slot.marks = slot.marks.without(Marks::STRAY_CALLS);
+    let ids = slot.pieces.iter().filter(|piece| piece.is_call()).filter_map(|piece| piece.id());
+    let ids: Vec<String> = ids.map(std::borrow::Cow::into_owned).collect();
+    let calls = slot.keep(|piece| !piece.is_call());
+    let blocks = layout == Layout::Blocks;
+    let reasoning = slot.keep(|piece| !(blocks && user && piece.is_reasoning()));
+    if layout == Layout::Chat {
+        slot.touched = true;
+    }
+    if calls > 0 || layout == Layout::Chat {
+        let note = "a call outside an assistant message is removed".to_owned();
+        work.note(304, Strategy::Drop, at, ids, note);
+    }
+    if reasoning > 0 {
+        let note = "reasoning in a user message is removed".to_owned();
+        work.note(304, Strategy::Drop, at, Vec::new(), note);
+    }
+}
+
+/// Removes pieces given as (message, part) of the present draft.
+fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &str) {
+    if found.is_empty() {
+        return;
+    }
+    let draft = work.draft();
+    let mut gone = vec![false; work.slots.len()];
+    for group in found.chunk_by(|one, other| one.0 == other.0) {
+        let at = group[0].0;
+        let first = draft.messages[at].first as usize;
+        let mut index = 0;
+        let mut ids = Vec::new();
+        work.slots[at].keep(|piece| {
+            let hit = group.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
+            index += 1;
+            if hit && matches!(piece.part.kind, Kind::ServerCall(_) | Kind::ServerAnswer(_)) {
+                ids.extend(piece.id().map(std::borrow::Cow::into_owned));
+            }
+            !hit
+        });
+        gone[at] = work.slots[at].pieces.is_empty();
+        work.note(code, Strategy::Drop, at, ids, note.to_owned());
+    }
+    work.remove_slots(&gone);
+}

@@ -1,0 +1,321 @@
+//! Calls and answers: what goes, what moves, what is invented.
+//!
+//! This file decides; `answers` (answers are messages) and `blocks` (answers are blocks) carry
+//! the decisions out.
+
+use super::{Patch, Piece, Source, answers, blocks, work::Work};
+use crate::{
+    check::{frontier, shown},
+    draft::{Answer, Call, Draft, Family, Kind, Layout, Output, Part, Text},
+    pair::{Fate, Pairing, call_at},
+    placeholder,
+    policy::{Orphans, Unanswered},
+    profile::Profile,
+    report::Strategy,
+    span::Span,
+};
+
+/// What happens to an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// It stays where it is.
+    Stay,
+    /// It goes behind the turn of this call.
+    Move(usize),
+    /// It becomes user text.
+    Quote,
+    /// It goes.
+    Remove,
+}
+
+/// What happens to every answer, and which calls get a placeholder.
+pub(super) struct Decisions {
+    pub(super) verdicts: Vec<Verdict>,
+    pub(super) invent: Vec<usize>,
+}
+
+/// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
+pub(super) fn mend(work: &mut Work<'_, '_>) {
+    drop_unanswered(work);
+    let (draft, mut pairing) = work.paired();
+    prefer_real(&draft, &mut pairing);
+    let decisions = decide(work, &draft, &pairing);
+    let nothing = decisions.invent.is_empty()
+        && decisions.verdicts.iter().all(|verdict| *verdict == Verdict::Stay);
+    if nothing {
+        return;
+    }
+    note_all(work, &draft, &pairing, &decisions);
+    match draft.layout() {
+        Layout::Chat | Layout::Items => answers::relocate(work, &draft, &pairing, &decisions),
+        Layout::Blocks => blocks::relocate(work, &draft, &pairing, &decisions),
+    }
+}
+
+/// A real answer beats a placeholder, wherever it stands.
+fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
+    for second in 0..pairing.answers.len() {
+        let Fate::Duplicate(call) = pairing.answers[second].fate else { continue };
+        let Some(first) = pairing.calls[call].answer else { continue };
+        let (old, new) = (pairing.answers[first], pairing.answers[second]);
+        if !is_invented(draft, old.part) || is_invented(draft, new.part) {
+            continue;
+        }
+        let group = &pairing.groups[pairing.calls[call].group];
+        pairing.answers[first].fate = Fate::Duplicate(call);
+        pairing.answers[second].fate = if draft.messages[new.message].role.is_assistant() {
+            Fate::Misplaced(call)
+        } else if group.home.contains(&new.message) {
+            Fate::Home(call)
+        } else if group.spill.contains(&new.message) {
+            Fate::Split(call)
+        } else {
+            Fate::Apart(call)
+        };
+        pairing.calls[call].answer = Some(second);
+    }
+}
+
+fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
+    match &draft.parts[part].kind {
+        Kind::Answer(answer) if answer.content.is_empty() => true,
+        Kind::Answer(answer) => placeholder::is_placeholder(answer.content.of(draft.source)),
+        _ => false,
+    }
+}
+
+fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decisions {
+    let anywhere = draft.layout() == Layout::Items
+        && !matches!(work.question.profile, Profile::Deepseek | Profile::Strict);
+    let (displaced, split, misplaced) = (work.wants(103), work.wants(105), work.wants(304));
+    let (duplicates, orphans) = (work.wants(104), work.wants(102) && !draft.body.stateful);
+    let extra = match work.policy().orphans {
+        Orphans::Quote => Verdict::Quote,
+        Orphans::Drop => Verdict::Remove,
+    };
+    let verdict = |answer: &crate::pair::PairedAnswer| match answer.fate {
+        Fate::Apart(call) if displaced && !anywhere => Verdict::Move(call),
+        Fate::Early(call) if displaced => Verdict::Move(call),
+        Fate::Split(call) if split => Verdict::Move(call),
+        Fate::Misplaced(call) if misplaced => Verdict::Move(call),
+        Fate::Duplicate(call) if duplicates => {
+            let kept = pairing.calls[call].answer.map(|kept| pairing.answers[kept].part);
+            let copy = kept.is_some_and(|kept| same_content(draft, kept, answer.part));
+            if copy || is_invented(draft, answer.part) { Verdict::Remove } else { extra }
+        }
+        Fate::Orphan if orphans => {
+            if is_invented(draft, answer.part) {
+                Verdict::Remove
+            } else {
+                extra
+            }
+        }
+        _ => Verdict::Stay,
+    };
+    let running = frontier(draft, pairing, work.policy().tail);
+    let open = |&call: &usize| pairing.calls[call].answer.is_none() && !running.contains(&call);
+    let invent = if work.wants(101) && work.policy().unanswered == Unanswered::Answer {
+        (0..pairing.calls.len()).filter(open).collect()
+    } else {
+        Vec::new()
+    };
+    Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent }
+}
+
+fn same_content(draft: &Draft<'_>, one: usize, other: usize) -> bool {
+    match (&draft.parts[one].kind, &draft.parts[other].kind) {
+        (Kind::Answer(one), Kind::Answer(other)) => {
+            one.content.of(draft.source) == other.content.of(draft.source)
+        }
+        _ => false,
+    }
+}
+
+fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decisions: &Decisions) {
+    for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
+        let id = match &draft.parts[answer.part].kind {
+            Kind::Answer(answer) => answer.id.as_deref(),
+            _ => None,
+        };
+        let name = shown(id);
+        let (strategy, note) = match verdict {
+            Verdict::Stay => continue,
+            Verdict::Move(_) => {
+                (Strategy::Recover, format!("answer {name} is moved behind its call"))
+            }
+            Verdict::Quote => (Strategy::Quote, format!("answer {name} is kept as user text")),
+            Verdict::Remove => (Strategy::Drop, format!("answer {name} is removed")),
+        };
+        let code = match answer.fate {
+            Fate::Split(_) => 105,
+            Fate::Misplaced(_) => 304,
+            Fate::Apart(_) | Fate::Early(_) | Fate::Home(_) => 103,
+            Fate::Duplicate(_) => 104,
+            Fate::Orphan => 102,
+        };
+        work.note(
+            code,
+            strategy,
+            answer.message,
+            id.map(str::to_owned).into_iter().collect(),
+            note,
+        );
+    }
+    for &call in &decisions.invent {
+        let paired = pairing.calls[call];
+        let Some(outline) = call_at(draft, paired.part) else { continue };
+        let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
+        let note = format!("call {} gets a placeholder answer", shown(outline.id.as_deref()));
+        work.note(101, Strategy::Synthesize, paired.message, ids, note);
+    }
+}
+
+/// Under a dropping policy, unanswered calls go: with their whole message and its answers, or
+/// alone. Calls that no placeholder can answer go under every policy.
+fn drop_unanswered(work: &mut Work<'_, '_>) {
+    if !work.wants(101) {
+        return;
+    }
+    let (draft, pairing) = work.paired();
+    let running = frontier(&draft, &pairing, work.policy().tail);
+    let policy = work.policy().unanswered;
+    let mut dead = vec![false; pairing.calls.len()];
+    for (index, call) in pairing.calls.iter().enumerate() {
+        let Some(outline) = call_at(&draft, call.part) else { continue };
+        let unanswered = call.answer.is_none() && !running.contains(&index);
+        dead[index] = unanswered && (policy != Unanswered::Answer || !can_answer(outline.family));
+    }
+    if !dead.contains(&true) {
+        return;
+    }
+    let mut gone = vec![false; work.slots.len()];
+    if policy == Unanswered::DropTurn {
+        whole_turns(&draft, &pairing, &mut dead, &mut gone);
+    }
+    remove_calls(work, &draft, &pairing, &dead, &mut gone);
+    work.remove_slots(&gone);
+}
+
+/// Widens the dead calls to all calls of their messages (items: of their turns), and marks the
+/// messages.
+fn whole_turns(draft: &Draft<'_>, pairing: &Pairing, dead: &mut [bool], gone: &mut [bool]) {
+    for (index, call) in pairing.calls.iter().enumerate() {
+        if !dead[index] {
+            continue;
+        }
+        if draft.layout() == Layout::Items {
+            let end = pairing.groups[call.group].messages.end;
+            let before = draft.messages[..call.message].iter().rev();
+            let start = call.message - before.take_while(|m| m.role.is_assistant()).count();
+            gone[start..end].iter_mut().for_each(|slot| *slot = true);
+        } else {
+            gone[call.message] = true;
+        }
+    }
+    for (index, call) in pairing.calls.iter().enumerate() {
+        dead[index] |= gone[call.message];
+    }
+}
+
+fn remove_calls(
+    work: &mut Work<'_, '_>,
+    draft: &Draft<'_>,
+    pairing: &Pairing,
+    dead: &[bool],
+    gone: &mut [bool],
+) {
+    // Parts to remove: dead calls, and the answers they had.
+    let mut parts = vec![false; draft.parts.len()];
+    for (index, call) in pairing.calls.iter().enumerate().filter(|(index, _)| dead[*index]) {
+        parts[call.part] = true;
+        let id = call_at(draft, call.part).and_then(|call| call.id.as_deref());
+        let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
+        let with = if gone[call.message] { " with its whole message" } else { "" };
+        let note = format!("call {} is removed{with}", shown(id));
+        work.note(101, Strategy::Drop, call.message, ids.clone(), note);
+        if let Some(answer) = pairing.calls[index].answer.map(|answer| pairing.answers[answer]) {
+            parts[answer.part] = true;
+            let note = format!("answer {} goes with its call", shown(id));
+            work.note(101, Strategy::Drop, answer.message, ids, note);
+        }
+    }
+    for (at, slot) in work.slots.iter_mut().enumerate() {
+        let first = draft.messages[at].first as usize;
+        let mut index = first;
+        let lost = slot.keep(|_| {
+            index += 1;
+            !parts[index - 1]
+        });
+        if lost == 0 {
+            continue;
+        }
+        // Reasoning belongs to its calls: with the last of them it goes.
+        if slot.role.is_assistant() && !slot.pieces.iter().any(Piece::is_call) {
+            slot.keep(|piece| !piece.is_reasoning());
+        }
+        let speaks = slot
+            .pieces
+            .iter()
+            .any(|piece| !matches!(piece.part.kind, Kind::Text(Text::Empty | Text::Blank)));
+        gone[at] |= !speaks;
+    }
+}
+
+/// Whether words can stand in for an answer of this family.
+fn can_answer(family: Family) -> bool {
+    match family {
+        Family::Function
+        | Family::Custom
+        | Family::LocalShell
+        | Family::Shell
+        | Family::ApplyPatch => true,
+        // These demand a screenshot or a list of tools.
+        Family::Computer | Family::ToolSearch => false,
+    }
+}
+
+/// A placeholder answer to a call.
+pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
+    let missing = placeholder::for_tool(call.name.as_deref());
+    Piece {
+        part: Part {
+            span: Span::NOWHERE,
+            kind: Kind::Answer(Answer {
+                id: call.id.clone(),
+                name: call.name.clone(),
+                family: call.family,
+                output: Output::Full,
+                content: Span::NOWHERE,
+                media: false,
+            }),
+        },
+        source: Source::Words(placeholder::words(missing, work.policy().language).to_owned()),
+        patch: Patch::default(),
+        call: usize::MAX,
+    }
+}
+
+/// An answer told as user text. An answer we invented ourselves has nothing to tell.
+pub(super) fn quoted<'a>(work: &Work<'_, 'a>, piece: Piece<'a>, fate: Fate) -> Piece<'a> {
+    let language = work.policy().language;
+    let Kind::Answer(answer) = &piece.part.kind else { return piece };
+    let id = answer.id.as_deref().map(short);
+    let heading = match fate {
+        Fate::Duplicate(_) => placeholder::second(id.as_deref(), language),
+        _ => placeholder::quote(id.as_deref(), language),
+    };
+    let source = match piece.source {
+        Source::Kept => Source::Quote { heading, content: answer.content },
+        other => other,
+    };
+    Piece {
+        part: Part { span: piece.part.span, kind: Kind::Text(Text::Full) },
+        source,
+        patch: Patch::default(),
+        call: usize::MAX,
+    }
+}
+
+fn short(id: &str) -> String {
+    id.chars().take(64).collect()
+}

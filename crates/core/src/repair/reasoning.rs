@@ -1,0 +1,103 @@
+//! Reasoning that is detached, missing, or not signed.
+
+use super::{Patch, Piece, Source, content::places, work::Work};
+use crate::{
+    draft::{Kind, Layout, Part, Seal, Wire},
+    report::Strategy,
+    rules::missing_reasoning::gemini_unsigned,
+    span::Span,
+};
+
+/// Removes reasoning without its maker's signature (FW503).
+pub(super) fn unsigned(work: &mut Work<'_, '_>) {
+    if !work.wants(503) || work.input.wire != Wire::Anthropic {
+        return;
+    }
+    let mut gone = vec![false; work.slots.len()];
+    for at in 0..work.slots.len() {
+        let slot = &mut work.slots[at];
+        if slot.keep(|piece| !matches!(piece.part.kind, Kind::Reasoning(Seal::Unsigned))) > 0 {
+            gone[at] = slot.pieces.is_empty();
+            let note = "reasoning without a signature is removed".to_owned();
+            work.note(503, Strategy::Drop, at, Vec::new(), note);
+        }
+    }
+    work.remove_slots(&gone);
+}
+
+/// Removes detached reasoning (FW501) and puts in what must not be missing (FW502).
+pub(super) fn mend(work: &mut Work<'_, '_>) {
+    if work.wants(501) {
+        detached(work);
+    }
+    if work.wants(502) {
+        missing(work);
+    }
+}
+
+fn detached(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let mut gone = vec![false; work.slots.len()];
+    for at in places(work, &draft, 501) {
+        if draft.layout() == Layout::Items {
+            gone[at] = true;
+        } else {
+            let slot = &mut work.slots[at];
+            while slot.pieces.last().is_some_and(Piece::is_reasoning) {
+                slot.pieces.pop();
+            }
+            slot.touched = true;
+            gone[at] = slot.pieces.is_empty();
+        }
+        let note = "reasoning that nothing follows is removed".to_owned();
+        work.note(501, Strategy::Drop, at, Vec::new(), note);
+    }
+    work.remove_slots(&gone);
+}
+
+fn missing(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let found = places(work, &draft, 502);
+    match draft.wire {
+        Wire::OpenaiChat => {
+            for at in found {
+                let slot = &mut work.slots[at];
+                slot.touched = true;
+                slot.pieces.insert(
+                    0,
+                    Piece {
+                        part: Part { span: Span::NOWHERE, kind: Kind::Reasoning(Seal::Plain) },
+                        source: Source::Words(String::new()),
+                        patch: Patch::default(),
+                        call: usize::MAX,
+                    },
+                );
+                let note = "an empty `reasoning_content` is put in".to_owned();
+                work.note(502, Strategy::Recode, at, Vec::new(), note);
+            }
+        }
+        Wire::Gemini => {
+            for at in gemini_unsigned(&draft) {
+                let slot = &mut work.slots[at];
+                slot.touched = true;
+                let first = slot.pieces.iter_mut().find(|piece| piece.is_call());
+                if let Some(piece) = first {
+                    piece.patch.signature = true;
+                    if let Kind::Call(call) = &mut piece.part.kind {
+                        call.signed = true;
+                    }
+                }
+                let note = "the first call gets the documented bypass signature".to_owned();
+                work.note(502, Strategy::Recode, at, Vec::new(), note);
+            }
+        }
+        Wire::Anthropic => {
+            if let Some(&at) = found.first() {
+                work.body.thinking_off = true;
+                let note = "thinking is switched off for this request".to_owned();
+                work.note(502, Strategy::Recode, at, Vec::new(), note);
+            }
+        }
+        Wire::OpenaiResponses | Wire::Bedrock => {}
+    }
+}

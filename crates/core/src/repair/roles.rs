@@ -1,0 +1,25 @@
+//! Who speaks: roles that nobody knows.
+
+use super::work::Work;
+use crate::{draft::Role, profile::Profile, report::Strategy};
+
+/// Gives every message a role its provider knows (FW407).
+pub(super) fn name(work: &mut Work<'_, '_>) {
+    if !work.wants(407) {
+        return;
+    }
+    for at in 0..work.slots.len() {
+        let (role, note) = match work.slots[at].role {
+            Role::Unknown => (Role::User, "the message is read as the user's"),
+            Role::Developer if work.question.profile == Profile::Mistral => {
+                (Role::System, "`developer` becomes `system`")
+            }
+            _ => continue,
+        };
+        let slot = &mut work.slots[at];
+        slot.role = role;
+        slot.recast = true;
+        slot.touched = true;
+        work.note(407, Strategy::Recode, at, Vec::new(), note.to_owned());
+    }
+}

@@ -1,0 +1,214 @@
+//! Who follows whom: split turns, neighbours, bridges, first and last messages.
+
+use super::{Piece, Slot, work::Work};
+use crate::{
+    draft::{Content, Facts, Kind, Layout, Marks, Role, Wire},
+    placeholder,
+    profile::Profile,
+    report::Strategy,
+};
+
+/// FW106, FW406, FW402, FW404, FW401, FW403 and FW405.
+pub(super) fn arrange(work: &mut Work<'_, '_>) {
+    let facts = work.draft().facts;
+    if work.wants(106) && facts.any(Facts::NEIGHBOURS) {
+        join_turns(work);
+    }
+    if work.wants(406) && facts.any(Facts::SYSTEM) {
+        demote_system(work);
+    }
+    if work.wants(402) || work.wants(404) {
+        neighbours(work);
+    }
+    if work.wants(401) {
+        open(work);
+    }
+    if work.wants(403) && work.policy().bold {
+        close(work);
+    }
+    if work.wants(405) {
+        declare(work);
+    }
+}
+
+/// One turn, one message. Where answers are messages of their own, each message of the turn gets
+/// its answers instead, so that every message keeps its bytes.
+fn join_turns(work: &mut Work<'_, '_>) {
+    let (draft, pairing) = work.paired();
+    if !pairing.groups.iter().any(|group| group.messages.len() > 1) {
+        return;
+    }
+    let mut old: Vec<Option<Slot<'_>>> =
+        std::mem::take(&mut work.slots).into_iter().map(Some).collect();
+    let mut next = 0;
+    for group in pairing.groups.iter().filter(|group| group.messages.len() > 1) {
+        work.slots.extend(old[next..group.messages.start].iter_mut().filter_map(Option::take));
+        let ids: Vec<String> =
+            group.messages.clone().filter_map(|at| old[at].as_ref()).flat_map(Slot::ids).collect();
+        next = group.messages.end;
+        if draft.layout() == Layout::Blocks {
+            let mut whole = old[group.messages.start].take();
+            for at in group.messages.clone().skip(1) {
+                if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {
+                    merge(whole, other);
+                }
+            }
+            work.slots.extend(whole);
+        } else {
+            next = group.home.end.max(next);
+            // Answers by the message of their call.
+            let mut answers: Vec<Vec<usize>> = vec![Vec::new(); group.messages.len()];
+            for call in &pairing.calls[group.calls.clone()] {
+                if let Some(answer) = call.answer {
+                    let at = pairing.answers[answer].message;
+                    if group.home.contains(&at) {
+                        answers[call.message - group.messages.start].push(at);
+                    }
+                }
+            }
+            for (at, own) in group.messages.clone().zip(answers) {
+                work.slots.extend(old[at].take());
+                let mut own = own;
+                own.sort_unstable();
+                work.slots.extend(own.into_iter().filter_map(|at| old[at].take()));
+            }
+            work.slots.extend(old[group.home.clone()].iter_mut().filter_map(Option::take));
+        }
+        let at = work.slots.len() - 1;
+        work.note(106, Strategy::Merge, at, ids, "the parts of the turn are joined".to_owned());
+    }
+    work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
+}
+
+/// Puts the pieces of one message behind those of another of the same side.
+fn merge<'a>(into: &mut Slot<'a>, from: Slot<'a>) {
+    into.pieces.extend(from.pieces);
+    let whole_text = into.content == Content::Text && from.content == Content::Text;
+    let texts = into.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Text(_))).count();
+    into.content = if whole_text && texts <= 1 { Content::Text } else { Content::List };
+    into.marks = into.marks.with(from.marks).without(Marks::EMPTY_CALLS);
+    into.touched = true;
+}
+
+/// System messages where none is taken become the user's.
+fn demote_system(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    for at in super::content::places(work, &draft, 406) {
+        let slot = &mut work.slots[at];
+        slot.role = Role::User;
+        slot.recast = true;
+        slot.touched = true;
+        work.note(
+            406,
+            Strategy::Recode,
+            at,
+            Vec::new(),
+            "the system message becomes a user message".to_owned(),
+        );
+    }
+}
+
+/// Joins neighbours of one side, and puts a bridge between answers and the user.
+fn neighbours(work: &mut Work<'_, '_>) {
+    let (order, bridge) = (work.wants(402), work.wants(404));
+    let profile = work.question.profile;
+    let (wire, layout) = (work.input.wire, work.input.layout());
+    let words = placeholder::bridge(work.policy().language);
+    let old = std::mem::take(&mut work.slots);
+    for slot in old {
+        let Some(before) = work.slots.last_mut() else {
+            work.slots.push(slot);
+            continue;
+        };
+        let answers = |slot: &Slot<'_>| slot.pieces.iter().any(Piece::is_answer);
+        let users = before.role.is_user() && slot.role.is_user();
+        let needs_bridge = bridge
+            && slot.role.is_user()
+            && match layout {
+                Layout::Blocks => {
+                    profile == Profile::Strict && users && answers(before) && !answers(&slot)
+                }
+                Layout::Chat | Layout::Items => before.role == Role::Answer,
+            };
+        let assistants = before.role.is_assistant() && slot.role.is_assistant();
+        let joins = match profile {
+            Profile::Gemini => {
+                wire == Wire::Gemini && assistants && slot.pieces.iter().any(Piece::is_call)
+            }
+            _ => users || assistants,
+        };
+        if needs_bridge {
+            work.slots.push(assistant(layout, words));
+            work.slots.push(slot);
+            let at = work.slots.len() - 1;
+            work.note(
+                404,
+                Strategy::Insert,
+                at,
+                Vec::new(),
+                format!("`{words}` stands between answer and user"),
+            );
+        } else if order && joins {
+            merge(before, slot);
+            let at = work.slots.len() - 1;
+            work.note(
+                402,
+                Strategy::Merge,
+                at,
+                Vec::new(),
+                "neighbours of one side are joined".to_owned(),
+            );
+        } else {
+            work.slots.push(slot);
+        }
+    }
+}
+
+fn assistant<'a>(layout: Layout, words: &str) -> Slot<'a> {
+    let mut slot = Slot::say(Role::Assistant, words);
+    if layout == Layout::Chat {
+        slot.content = Content::Text;
+    }
+    slot
+}
+
+fn open(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let Some(&at) = super::content::places(work, &draft, 401).first() else { return };
+    let words = placeholder::opening(work.policy().language);
+    work.note(
+        401,
+        Strategy::Insert,
+        at,
+        Vec::new(),
+        "a short user message opens the history".to_owned(),
+    );
+    work.slots.insert(at, Slot::say(Role::User, words));
+}
+
+fn close(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let Some(&at) = super::content::places(work, &draft, 403).first() else { return };
+    let words = placeholder::onward(work.policy().language);
+    work.note(403, Strategy::Insert, at, Vec::new(), format!("`{words}` closes the request"));
+    work.slots.push(Slot::say(Role::User, words));
+}
+
+fn declare(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let Some(&at) = super::content::places(work, &draft, 405).first() else { return };
+    let mut names: Vec<String> = Vec::new();
+    for part in &draft.parts {
+        if let Kind::Call(call) = &part.kind {
+            names.extend(call.name.as_deref().map(str::to_owned));
+        }
+    }
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        names.push("unknown_tool".to_owned());
+    }
+    let note = format!("{} tool(s) of the history are declared", names.len());
+    work.note(405, Strategy::Insert, at, Vec::new(), note);
+    work.body.declare = names;
+}

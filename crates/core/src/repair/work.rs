@@ -1,0 +1,209 @@
+//! The history while it is being repaired.
+
+use std::borrow::Cow;
+
+use super::{BodyEdits, Edit, Patch, Piece, Slot, Source};
+use crate::{
+    check::Question,
+    draft::{Builder, Content, Draft, Kind, Marks, Message, Part, Role, Text},
+    pair::{Pairing, pair},
+    policy::Policy,
+    report::Strategy,
+    span::Span,
+};
+
+/// The history while it is being repaired: slots instead of messages, and the edits so far.
+pub(super) struct Work<'w, 'a> {
+    pub(super) input: &'w Draft<'a>,
+    pub(super) question: &'w Question,
+    pub(super) slots: Vec<Slot<'a>>,
+    pub(super) edits: Vec<Edit>,
+    pub(super) body: BodyEdits,
+    pub(super) surrogates: Vec<Span>,
+}
+
+impl<'w, 'a> Work<'w, 'a> {
+    pub(super) fn new(input: &'w Draft<'a>, question: &'w Question) -> Work<'w, 'a> {
+        let slot = |(at, message): (usize, &Message)| Slot {
+            origin: Some(at),
+            role: message.role,
+            pieces: input.parts_of(message).iter().cloned().map(Piece::kept).collect(),
+            content: message.content,
+            marks: message.marks,
+            touched: false,
+            recast: false,
+            without_id: false,
+            span: message.span,
+        };
+        Work {
+            input,
+            question,
+            slots: input.messages.iter().enumerate().map(slot).collect(),
+            edits: Vec::new(),
+            body: BodyEdits::default(),
+            surrogates: Vec::new(),
+        }
+    }
+
+    /// Whether a rule is asked for (and can show itself in this layout).
+    pub(super) fn wants(&self, code: u16) -> bool {
+        self.question.rules.has(code)
+            && crate::rules::ALL
+                .iter()
+                .any(|rule| rule.code == code && rule.layouts.contains(&self.input.layout()))
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        self.question.policy
+    }
+
+    /// The outline of what has been reached so far: message indices are slot indices.
+    pub(super) fn draft(&self) -> Draft<'a> {
+        let mut builder = Builder::new(self.input.source, self.input.wire);
+        *builder.body() = self.input.body.clone();
+        if !self.surrogates.is_empty() {
+            builder.body().surrogates.clear();
+        }
+        if self.body.thinking_off {
+            builder.body().thinking = false;
+        }
+        if !self.body.declare.is_empty() {
+            builder.body().tools = true;
+        }
+        for slot in &self.slots {
+            for piece in &slot.pieces {
+                builder.part(piece.part.span, piece.part.kind.clone());
+            }
+            builder.message(slot.role, slot.span, slot.content, slot.marks);
+        }
+        builder.finish()
+    }
+
+    /// The outline and its pairs.
+    pub(super) fn paired(&self) -> (Draft<'a>, Pairing) {
+        let draft = self.draft();
+        let pairing = pair(&draft);
+        (draft, pairing)
+    }
+
+    /// The message of the input that stands at or before a slot: where people look for an edit.
+    pub(super) fn place(&self, slot: usize) -> usize {
+        let upto = slot.min(self.slots.len().saturating_sub(1));
+        let known = self.slots.get(..=upto).unwrap_or(&[]);
+        known.iter().rev().find_map(|slot| slot.origin).unwrap_or(0)
+    }
+
+    /// Notes a step.
+    pub(super) fn note(
+        &mut self,
+        code: u16,
+        strategy: Strategy,
+        slot: usize,
+        ids: Vec<String>,
+        note: String,
+    ) {
+        let message = self.place(slot);
+        self.edits.push(Edit { code, strategy, message, ids, note });
+    }
+
+    /// Removes the slots for which `gone` says so.
+    pub(super) fn remove_slots(&mut self, gone: &[bool]) {
+        let mut index = 0;
+        self.slots.retain(|_| {
+            index += 1;
+            !gone.get(index - 1).copied().unwrap_or(false)
+        });
+    }
+}
+
+impl<'a> Piece<'a> {
+    pub(super) fn kept(part: Part<'a>) -> Piece<'a> {
+        Piece { part, source: Source::Kept, patch: Patch::default(), call: usize::MAX }
+    }
+
+    /// Invented text.
+    pub(super) fn words(text: &str) -> Piece<'a> {
+        let kind = Kind::Text(if text.is_empty() { Text::Empty } else { Text::Full });
+        Piece {
+            part: Part { span: Span::NOWHERE, kind },
+            source: Source::Words(text.to_owned()),
+            patch: Patch::default(),
+            call: usize::MAX,
+        }
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.source == Source::Kept && self.patch.is_empty()
+    }
+
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self.part.kind, Kind::Answer(_))
+    }
+
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.part.kind, Kind::Call(_))
+    }
+
+    pub(super) fn is_reasoning(&self) -> bool {
+        matches!(self.part.kind, Kind::Reasoning(_))
+    }
+}
+
+impl<'a> Slot<'a> {
+    /// A new message.
+    pub(super) fn new(role: Role, content: Content, pieces: Vec<Piece<'a>>) -> Slot<'a> {
+        Slot {
+            origin: None,
+            role,
+            pieces,
+            content,
+            marks: Marks::default(),
+            touched: true,
+            recast: false,
+            without_id: false,
+            span: Span::NOWHERE,
+        }
+    }
+
+    /// A new message with a few words.
+    pub(super) fn say(role: Role, text: &str) -> Slot<'a> {
+        Slot::new(role, Content::List, vec![Piece::words(text)])
+    }
+
+    /// Keeps the pieces for which `keep` says so; tells how many went.
+    pub(super) fn keep(&mut self, mut keep: impl FnMut(&Piece<'a>) -> bool) -> usize {
+        let before = self.pieces.len();
+        self.pieces.retain(|piece| keep(piece));
+        let gone = before - self.pieces.len();
+        if gone > 0 {
+            self.touched = true;
+            self.settle();
+        }
+        gone
+    }
+
+    /// A slot whose last text went holds an empty list, not a string.
+    pub(super) fn settle(&mut self) {
+        let text = self.pieces.iter().any(|piece| matches!(piece.part.kind, Kind::Text(_)));
+        if self.content == Content::Text && !text {
+            self.content = Content::List;
+        }
+    }
+
+    /// The ids it mentions, for reports.
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.pieces.iter().filter_map(|piece| piece.id()).map(Cow::into_owned).collect()
+    }
+}
+
+impl<'a> Piece<'a> {
+    /// The call id it carries.
+    pub(super) fn id(&self) -> Option<Cow<'a, str>> {
+        match &self.part.kind {
+            Kind::Call(call) => call.id.clone(),
+            Kind::Answer(answer) => answer.id.clone(),
+            Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.clone(),
+            Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
+        }
+    }
+}

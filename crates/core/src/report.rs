@@ -1,0 +1,163 @@
+//! What is wrong with a draft, as data.
+
+use crate::{
+    profile::{Evidence, Profile},
+    rules::Rule,
+    span::Span,
+};
+
+/// Everything found in one draft, in the order of the document.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The findings.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Rule, place and fix.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule that is broken.
+    pub rule: &'static Rule,
+    /// Whether the provider surely refuses it.
+    pub severity: Severity,
+    /// One sentence about this very place.
+    pub message: String,
+    /// Where.
+    pub at: Place,
+    /// The other half of the pair, where there is one.
+    pub partner: Option<Place>,
+    /// The call ids concerned.
+    pub ids: Vec<String>,
+    /// The tool concerned.
+    pub tool: Option<String>,
+    /// The profile that was asked.
+    pub profile: Profile,
+    /// How it can be repaired.
+    pub fix: Fix,
+}
+
+/// How sure the refusal is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// The provider refuses it.
+    Error,
+    /// The provider probably refuses it: inferred from a compatible one.
+    Warning,
+}
+
+impl From<Evidence> for Severity {
+    fn from(evidence: Evidence) -> Severity {
+        match evidence {
+            Evidence::Sure => Severity::Error,
+            Evidence::Likely => Severity::Warning,
+        }
+    }
+}
+
+/// A place in a draft.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Index of the message.
+    pub message: usize,
+    /// Where it lies in the input.
+    pub span: Span,
+}
+
+/// How a finding can be repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// Whether it is done without asking.
+    pub applicability: Applicability,
+    /// What would be done.
+    pub strategy: Strategy,
+}
+
+impl Fix {
+    /// A fix that loses nothing.
+    pub const fn safe(strategy: Strategy) -> Fix {
+        Fix { applicability: Applicability::Safe, strategy }
+    }
+
+    /// A fix that speaks for the user or changes the request.
+    pub const fn bold(strategy: Strategy) -> Fix {
+        Fix { applicability: Applicability::Unsafe, strategy }
+    }
+
+    /// Nothing can be done.
+    pub const NONE: Fix = Fix { applicability: Applicability::None, strategy: Strategy::Nothing };
+}
+
+/// Whether a fix is done without asking.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Applicability {
+    /// Done by `fix`.
+    Safe,
+    /// Done only when unsafe fixes are asked for.
+    Unsafe,
+    /// There is none.
+    None,
+}
+
+impl Applicability {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Applicability::Safe => "safe",
+            Applicability::Unsafe => "unsafe",
+            Applicability::None => "none",
+        }
+    }
+}
+
+/// What a fix does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Strategy {
+    /// A real answer is put where it belongs.
+    Recover,
+    /// A placeholder is written.
+    Synthesize,
+    /// Parts change their order.
+    Reorder,
+    /// Messages are joined.
+    Merge,
+    /// A message is cut in two.
+    Split,
+    /// Ids or names are rewritten on both halves.
+    Rename,
+    /// Something goes.
+    Drop,
+    /// An answer becomes user text.
+    Quote,
+    /// The same thing is spelled as the provider wants it.
+    Recode,
+    /// A short message or declaration is put in.
+    Insert,
+    /// There is nothing to do.
+    Nothing,
+}
+
+impl Strategy {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Recover => "recover",
+            Strategy::Synthesize => "synthesize",
+            Strategy::Reorder => "reorder",
+            Strategy::Merge => "merge",
+            Strategy::Split => "split",
+            Strategy::Rename => "rename",
+            Strategy::Drop => "drop",
+            Strategy::Quote => "quote",
+            Strategy::Recode => "recode",
+            Strategy::Insert => "insert",
+            Strategy::Nothing => "none",
+        }
+    }
+}

@@ -1,0 +1,38 @@
+#![doc = include_str!("answer_after_text.md")]
+
+use super::prelude::*;
+use crate::draft::Kind;
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 305,
+    name: "answer-after-text",
+    summary: "an answer behind other content of its message",
+    explain: include_str!("answer_after_text.md"),
+    applies: &[(Anthropic, Sure), (Gemini, Likely), (Bedrock, Sure), (Strict, Sure)],
+    layouts: &[Blocks],
+    needs: Facts::ANSWER_AFTER_TEXT,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    for (at, message, parts) in view.messages().filter(|(_, message, _)| message.role.is_user()) {
+        let others = parts.iter().position(|part| !matches!(part.kind, Kind::Answer(_)));
+        let late = others.and_then(|first| {
+            parts.iter().skip(first).find(|part| matches!(part.kind, Kind::Answer(_)))
+        });
+        if let Some(part) = late {
+            let text = "answers come first in their message".to_owned();
+            notes.add(
+                at,
+                if part.span.is_empty() { message.span } else { part.span },
+                text,
+                Fix::safe(Strategy::Reorder),
+            );
+        }
+    }
+}

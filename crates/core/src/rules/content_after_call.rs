@@ -1,0 +1,40 @@
+#![doc = include_str!("content_after_call.md")]
+
+use super::prelude::*;
+use crate::draft::Kind;
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 306,
+    name: "content-after-call",
+    summary: "text behind a call in one message",
+    explain: include_str!("content_after_call.md"),
+    applies: &[(Anthropic, Sure), (Strict, Sure)],
+    layouts: &[Blocks],
+    needs: Facts::TEXT_AFTER_CALL,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    for (at, message, parts) in
+        view.messages().filter(|(_, message, _)| message.role.is_assistant())
+    {
+        let call = parts.iter().position(|part| matches!(part.kind, Kind::Call(_)));
+        let late = call.and_then(|call| {
+            parts.iter().skip(call).find(|part| matches!(part.kind, Kind::Text(_)))
+        });
+        if let Some(part) = late {
+            let text = "text stands behind a call; calls end their message".to_owned();
+            notes.add(
+                at,
+                if part.span.is_empty() { message.span } else { part.span },
+                text,
+                Fix::safe(Strategy::Reorder),
+            );
+        }
+    }
+}

@@ -1,0 +1,53 @@
+#![doc = include_str!("detached_reasoning.md")]
+
+use super::prelude::*;
+use crate::draft::Kind;
+use crate::{
+    check::{Notes, View},
+    draft::{Facts, Layout},
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 501,
+    name: "detached-reasoning",
+    summary: "reasoning that nothing follows",
+    explain: include_str!("detached_reasoning.md"),
+    applies: &[(Anthropic, Sure), (Bedrock, Sure), (OpenaiResponses, Sure), (Strict, Sure)],
+    layouts: &[Blocks, Items],
+    needs: Facts::REASONING,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    if view.layout() == Layout::Items {
+        if !matches!(view.profile(), Profile::OpenaiResponses | Profile::Strict) {
+            return;
+        }
+        let mut followed = false;
+        for (at, message, parts) in view.messages().collect::<Vec<_>>().into_iter().rev() {
+            let reasoning = message.role.is_assistant()
+                && parts.iter().any(|part| matches!(part.kind, Kind::Reasoning(_)));
+            if !reasoning {
+                followed = message.role.is_assistant();
+            } else if !followed {
+                let text = "reasoning without the item it was made for".to_owned();
+                notes.add(at, message.span, text, Fix::safe(Strategy::Drop));
+            }
+        }
+        return;
+    }
+    if view.profile() == Profile::OpenaiResponses {
+        return;
+    }
+    for run in view.assistant_runs() {
+        let at = run.end - 1;
+        let message = &view.draft.messages[at];
+        let Some(part) = view.draft.parts_of(message).last() else { continue };
+        if matches!(part.kind, Kind::Reasoning(_)) {
+            let text = "the assistant's turn ends in reasoning".to_owned();
+            notes.add(at, part.span, text, Fix::safe(Strategy::Drop));
+        }
+    }
+}

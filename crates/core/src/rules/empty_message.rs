@@ -1,0 +1,100 @@
+#![doc = include_str!("empty_message.md")]
+
+use super::prelude::*;
+use crate::draft::{Content, Kind, Marks, Message, Part, Role, Text, Wire};
+use crate::{
+    check::{Notes, View},
+    draft::{Facts, Layout},
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 301,
+    name: "empty-message",
+    summary: "a message that says nothing",
+    explain: include_str!("empty_message.md"),
+    applies: &[
+        (OpenaiChat, Sure),
+        (Anthropic, Sure),
+        (Gemini, Sure),
+        (Bedrock, Likely),
+        (Mistral, Sure),
+        (Strict, Sure),
+    ],
+    layouts: &[Chat, Blocks],
+    needs: Facts::HOLLOW_MESSAGE.or(Facts::HOLLOW_TEXT),
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let last = view.draft.messages.len().saturating_sub(1);
+    for (at, message, parts) in view.messages() {
+        if !is_empty(view, message, parts) {
+            continue;
+        }
+        let final_assistant = at == last && message.role.is_assistant();
+        if final_assistant
+            && view.profile() == Profile::Anthropic
+            && view.layout() == Layout::Blocks
+        {
+            continue;
+        }
+        notes.add(
+            at,
+            message.span,
+            "the message says nothing".to_owned(),
+            Fix::safe(Strategy::Drop),
+        );
+    }
+}
+
+/// Whether the profile's provider sees nothing in a message.
+fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
+    let profile = view.profile();
+    let strict = profile == Profile::Strict;
+    let hollow = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
+    match view.layout() {
+        Layout::Items => false,
+        Layout::Chat => {
+            let (user, assistant) = (message.role.is_user(), message.role.is_assistant());
+            if message.marks.has(Marks::OTHER_BODY) || !(user || assistant) {
+                return false;
+            }
+            if parts.iter().any(|part| matches!(part.kind, Kind::Call(_))) {
+                return false;
+            }
+            let asked = match profile {
+                Profile::OpenaiChat | Profile::Strict => true,
+                Profile::Mistral => assistant,
+                _ => return false,
+            };
+            let body = || parts.iter().filter(|part| !matches!(part.kind, Kind::Reasoning(_)));
+            let nothing = match message.content {
+                Content::Absent | Content::Null | Content::Other => true,
+                Content::List => body().next().is_none(),
+                Content::Text => strict && body().all(hollow),
+            };
+            asked && nothing
+        }
+        Layout::Blocks => {
+            if message.role.is_system() || message.role == Role::Neutral {
+                return false;
+            }
+            match view.draft.wire {
+                Wire::Gemini => {
+                    matches!(profile, Profile::Gemini | Profile::Strict) && parts.is_empty()
+                }
+                _ => {
+                    matches!(profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict)
+                        && (parts.is_empty()
+                            || message.content == Content::Text
+                                && parts.iter().all(|part| {
+                                    matches!(part.kind, Kind::Text(Text::Empty))
+                                        || profile != Profile::Anthropic && hollow(part)
+                                }))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+#![doc = include_str!("lone_surrogate.md")]
+
+use super::prelude::*;
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 313,
+    name: "lone-surrogate",
+    summary: "half a character",
+    explain: include_str!("lone_surrogate.md"),
+    applies: &[
+        (OpenaiChat, Sure),
+        (OpenaiResponses, Sure),
+        (Anthropic, Sure),
+        (Gemini, Sure),
+        (Bedrock, Sure),
+        (Mistral, Sure),
+        (Deepseek, Sure),
+        (Strict, Sure),
+    ],
+    layouts: &[Chat, Blocks, Items],
+    needs: Facts::SURROGATE,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    for &span in &view.draft.body.surrogates {
+        let at = view.draft.messages.partition_point(|message| message.span.end <= span.start);
+        let text = "half a character (a lone surrogate escape)".to_owned();
+        notes.add(at, span, text, Fix::safe(Strategy::Recode));
+    }
+}

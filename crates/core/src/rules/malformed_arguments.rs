@@ -1,0 +1,54 @@
+#![doc = include_str!("malformed_arguments.md")]
+
+use super::prelude::*;
+use crate::{check::shown, draft::Arguments};
+use crate::{
+    check::{Notes, View},
+    draft::{Facts, Layout},
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 302,
+    name: "malformed-arguments",
+    summary: "arguments that are not what the format wants",
+    explain: include_str!("malformed_arguments.md"),
+    applies: &[
+        (OpenaiChat, Sure),
+        (Deepseek, Likely),
+        (OpenaiResponses, Sure),
+        (Anthropic, Sure),
+        (Gemini, Sure),
+        (Bedrock, Sure),
+        (Strict, Sure),
+    ],
+    layouts: &[Chat, Blocks, Items],
+    needs: Facts::ODD_ARGUMENTS,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let strict = view.profile() == Profile::Strict;
+    let objects = matches!(view.profile(), Profile::Anthropic | Profile::Gemini | Profile::Bedrock);
+    let strings = matches!(
+        view.profile(),
+        Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek
+    );
+    let blocks = view.layout() == Layout::Blocks;
+    for (at, part, call) in view.calls() {
+        let what = match call.arguments {
+            Arguments::Good => continue,
+            Arguments::Broken if !strict => continue,
+            Arguments::Missing => "has no arguments",
+            Arguments::RawObject => "has arguments as an object, not as a string",
+            Arguments::RawString => "has arguments as a string, not as an object",
+            Arguments::Broken => "has arguments that are not a JSON object",
+            Arguments::WrongType => "has arguments of a wrong type",
+        };
+        if strict || blocks && objects || !blocks && strings {
+            let text = format!("call {} {what}", shown(call.id.as_deref()));
+            notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
+        }
+    }
+}

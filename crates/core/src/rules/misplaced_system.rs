@@ -1,0 +1,49 @@
+#![doc = include_str!("misplaced_system.md")]
+
+use super::prelude::*;
+use crate::draft::{Kind, Role};
+use crate::{
+    check::{Notes, View},
+    draft::{Facts, Layout},
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 406,
+    name: "misplaced-system",
+    summary: "a system message where the provider takes none",
+    explain: include_str!("misplaced_system.md"),
+    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Sure), (Mistral, Sure), (Strict, Sure)],
+    layouts: &[Chat, Blocks],
+    needs: Facts::SYSTEM,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let draft = view.draft;
+    let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
+    for (at, message) in
+        draft.messages.iter().enumerate().filter(|(_, message)| message.role.is_system())
+    {
+        let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
+        let refused = match (view.layout(), view.profile()) {
+            (Layout::Blocks, Profile::Gemini | Profile::Bedrock | Profile::Strict) => true,
+            (Layout::Blocks, Profile::Anthropic) => before.is_none_or(|before| {
+                before.role.is_assistant()
+                    && !matches!(
+                        draft.parts_of(before).last().map(|part| &part.kind),
+                        Some(Kind::ServerAnswer(_))
+                    )
+            }),
+            (Layout::Chat, Profile::Mistral) => before
+                .is_some_and(|before| before.role.is_assistant() || before.role == Role::Answer),
+            (Layout::Chat, Profile::Strict) => at >= leading,
+            _ => false,
+        };
+        if refused {
+            let text = "the provider takes no system message here".to_owned();
+            notes.add(at, message.span, text, Fix::safe(Strategy::Recode));
+        }
+    }
+}

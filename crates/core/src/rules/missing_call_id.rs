@@ -1,0 +1,38 @@
+#![doc = include_str!("missing_call_id.md")]
+
+use super::prelude::*;
+use crate::{check::shown, draft::Wire};
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 204,
+    name: "missing-call-id",
+    summary: "a call without an id",
+    explain: include_str!("missing_call_id.md"),
+    applies: &[
+        (OpenaiChat, Sure),
+        (OpenaiResponses, Sure),
+        (Anthropic, Sure),
+        (Bedrock, Sure),
+        (Mistral, Sure),
+        (Deepseek, Likely),
+        (Strict, Sure),
+    ],
+    layouts: &[Chat, Blocks, Items],
+    needs: Facts::ALWAYS,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    if view.draft.wire == Wire::Gemini {
+        return; // Ids are optional there.
+    }
+    for (at, part, call) in view.calls().filter(|(_, _, call)| call.id.is_none()) {
+        let text = format!("call to {} has no id", shown(call.name.as_deref()));
+        notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
+    }
+}

@@ -1,0 +1,34 @@
+#![doc = include_str!("tools_not_declared.md")]
+
+use super::prelude::*;
+use crate::draft::Wire;
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 405,
+    name: "tools-not-declared",
+    summary: "calls in the history, no tools in the request",
+    explain: include_str!("tools_not_declared.md"),
+    applies: &[(Bedrock, Sure), (Strict, Sure)],
+    layouts: &[Blocks],
+    needs: Facts::ALWAYS,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let body = &view.draft.body;
+    if view.draft.wire != Wire::Bedrock || !body.request || body.tools {
+        return;
+    }
+    let first = view.pairing.calls.first().map(|call| call.message);
+    let first =
+        first.into_iter().chain(view.pairing.answers.first().map(|answer| answer.message)).min();
+    if let Some(at) = first {
+        let text = "the history holds tool blocks, but the request declares no tools".to_owned();
+        notes.add(at, view.draft.messages[at].span, text, Fix::safe(Strategy::Insert));
+    }
+}

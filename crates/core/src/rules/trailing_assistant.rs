@@ -1,0 +1,65 @@
+#![doc = include_str!("trailing_assistant.md")]
+
+use super::prelude::*;
+use crate::{
+    check::{Notes, View},
+    draft::Facts,
+    profile::Profile,
+    report::{Fix, Strategy},
+};
+use crate::{
+    draft::{Draft, Kind, Marks},
+    profile::claude_without_prefill,
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 403,
+    name: "trailing-assistant",
+    summary: "a request that ends with the assistant",
+    explain: include_str!("trailing_assistant.md"),
+    applies: &[(Anthropic, Sure), (Gemini, Sure), (Bedrock, Sure), (Mistral, Sure), (Strict, Sure)],
+    layouts: &[Chat, Blocks],
+    needs: Facts::ALWAYS,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let draft = view.draft;
+    if !draft.body.request
+        || view
+            .pairing
+            .calls
+            .last()
+            .is_some_and(|call| call.answer.is_none() && call.message + 1 == draft.messages.len())
+    {
+        return;
+    }
+    let Some(message) = draft.messages.last().filter(|message| message.role.is_assistant()) else {
+        return;
+    };
+    let model = draft.body.model.as_deref().unwrap_or("");
+    let allowed = match view.profile() {
+        Profile::Anthropic => !claude_without_prefill(model),
+        Profile::Mistral => message.marks.has(Marks::PREFIX),
+        _ => false,
+    };
+    if !allowed && !is_paused(draft) {
+        let text = "the request ends with the assistant's words".to_owned();
+        notes.add(draft.messages.len() - 1, message.span, text, Fix::bold(Strategy::Insert));
+    }
+}
+
+/// A turn that the provider paused inside its own tool is sent back as it is.
+fn is_paused(draft: &Draft<'_>) -> bool {
+    let tail = draft.messages.iter().rev().take_while(|message| message.role.is_assistant());
+    let mut open = 0_usize;
+    for part in tail.flat_map(|message| draft.parts_of(message).iter().rev()) {
+        match part.kind {
+            Kind::ServerAnswer(_) => open += 1,
+            Kind::ServerCall(_) if open == 0 => return true,
+            Kind::ServerCall(_) => open -= 1,
+            _ => {}
+        }
+    }
+    false
+}

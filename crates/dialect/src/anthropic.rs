@@ -1,0 +1,7 @@
+//! Anthropic Messages: `tool_use` and `tool_result` blocks, signed thinking, server tools.
+
+mod read;
+mod write;
+
+pub(crate) use read::{body, message};
+pub(crate) use write::SPELLING;

@@ -1,0 +1,144 @@
+//! Outlines an Anthropic message.
+
+use foxwedge_core::{
+    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span, Text,
+};
+
+use crate::{
+    json::{Scan, Scanner, Shape},
+    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+};
+
+fn known(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return None,
+    })
+}
+
+/// Reads one message.
+pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut who = Role::Unknown;
+    let mut content = Content::Absent;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "role" => {
+                once.field(scan, 0, key)?;
+                who = role(scan, source, known)?;
+            }
+            "content" => {
+                once.field(scan, 1, key)?;
+                content = body(scan, reader, block)?;
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    reader.builder.message(who, span, content, Marks::default());
+    Ok(())
+}
+
+/// Reads a content field that is a string or a list of blocks.
+pub(crate) fn body<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    block: fn(&mut Scanner<'a>, &mut Reader<'a>) -> Scan<()>,
+) -> Scan<Content> {
+    Ok(match scan.shape()? {
+        Shape::String => {
+            let start = scan.position();
+            let text = scan.string()?;
+            let says = fullness(reader.source, text);
+            reader.builder.part(Span::new(start, scan.position()), Kind::Text(says));
+            Content::Text
+        }
+        Shape::Array => {
+            scan.array(|scan, _| match scan.shape()? {
+                Shape::Object => block(scan, reader),
+                _ => scan.trouble("a block is not an object"),
+            })?;
+            Content::List
+        }
+        Shape::Null => scan.skip().map(|_| Content::Null)?,
+        Shape::Object | Shape::Number | Shape::Bool => scan.skip().map(|_| Content::Other)?,
+    })
+}
+
+fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut kind = None;
+    let (mut id, mut tool_use_id, mut name) = (None, None, None);
+    let mut arguments = Arguments::Missing;
+    let mut content = (Output::Missing, Span::NOWHERE);
+    let mut says = None;
+    let mut sealed = false;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "type" => {
+                once.field(scan, 0, key)?;
+                kind = Some(text(scan, key)?);
+            }
+            "text" => {
+                once.field(scan, 1, key)?;
+                says = Some(fullness(source, text(scan, key)?));
+            }
+            "id" => {
+                once.field(scan, 2, key)?;
+                id = word(scan, source)?;
+            }
+            "tool_use_id" => {
+                once.field(scan, 3, key)?;
+                tool_use_id = word(scan, source)?;
+            }
+            "name" => {
+                once.field(scan, 4, key)?;
+                name = word(scan, source)?;
+            }
+            "input" => {
+                once.field(scan, 5, key)?;
+                arguments = object_arguments(scan)?;
+            }
+            "content" => {
+                once.field(scan, 6, key)?;
+                content = output(scan)?;
+            }
+            "signature" | "data" => {
+                sealed |= string(scan)?.is_some_and(|text| !text.span.is_empty());
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    let Some(kind) = kind else { return scan.trouble("a block has no `type`") };
+    let seal = if sealed { Seal::Signed } else { Seal::Unsigned };
+    let kind = match &*kind.text(source) {
+        "text" => Kind::Text(says.unwrap_or(Text::Empty)),
+        "tool_use" => {
+            Kind::Call(Call { id, name, family: Family::Function, arguments, signed: false })
+        }
+        "tool_result" => Kind::Answer(Answer {
+            id: tool_use_id,
+            name: None,
+            family: Family::Function,
+            output: content.0,
+            content: content.1,
+            media: false,
+        }),
+        "thinking" | "redacted_thinking" => Kind::Reasoning(seal),
+        "image" | "document" => Kind::Media,
+        "server_tool_use" | "mcp_tool_use" => Kind::ServerCall(id),
+        other if other.ends_with("_tool_result") => Kind::ServerAnswer(tool_use_id),
+        _ => Kind::Other,
+    };
+    reader.builder.part(span, kind);
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Spells Anthropic blocks.
+
+use foxwedge_core::{Answer, Kind, Patch, Span};
+
+use crate::{
+    json::{field, quote},
+    splice::{Change, Changes, Element, Encoding, Spelling, respelled},
+};
+
+/// How Anthropic spells things.
+pub(crate) const SPELLING: Spelling = Spelling {
+    parts: "content",
+    assistant: "assistant",
+    text: ("{\"type\":\"text\",\"text\":", "}"),
+    strings: true,
+    changes,
+    answer,
+    element,
+};
+
+fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<'static> {
+    let mut changes: Changes<'static> = Vec::new();
+    if let Some(id) = &patch.id {
+        let key = if matches!(kind, Kind::Answer(_)) { "tool_use_id" } else { "id" };
+        changes.push((key, Change::Text(quote(id))));
+    }
+    changes.extend(patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    if let Some(fix) = patch.arguments {
+        let value = field(source, block, "input");
+        changes.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
+    }
+    changes.extend(patch.output.map(|words| ("content", Change::Text(quote(words)))));
+    changes
+}
+
+fn answer(answer: &Answer<'_>, words: &str) -> String {
+    let id = quote(answer.id.as_deref().unwrap_or(""));
+    let words = quote(words);
+    format!(
+        "{{\"type\":\"tool_result\",\"tool_use_id\":{id},\"content\":{words},\"is_error\":true}}"
+    )
+}
+
+fn element(source: &str, one: Span) -> Element {
+    match field(source, one, "type").map(|kind| kind.of(source)) {
+        Some("\"text\"") => Element::Text("text"),
+        Some("\"image\"" | "\"document\"" | "\"search_result\"") => Element::Whole,
+        _ => Element::Told,
+    }
+}

@@ -1,0 +1,167 @@
+//! Outlines a Converse message.
+
+use foxwedge_core::{
+    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span,
+};
+
+use crate::{
+    anthropic,
+    json::{Scan, Scanner, Shape},
+    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+};
+
+fn known(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return None,
+    })
+}
+
+/// Reads one message.
+pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut who = Role::Unknown;
+    let mut content = Content::Absent;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "role" => {
+                once.field(scan, 0, key)?;
+                who = role(scan, source, known)?;
+            }
+            "content" => {
+                once.field(scan, 1, key)?;
+                content = anthropic::body(scan, reader, block)?;
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    reader.builder.message(who, span, content, Marks::default());
+    Ok(())
+}
+
+fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut kind = None;
+    let span = scan.object(|scan, key, _| {
+        let found = match key {
+            "text" => {
+                once.field(scan, 0, key)?;
+                Kind::Text(fullness(source, text(scan, key)?))
+            }
+            "toolUse" => {
+                once.field(scan, 1, key)?;
+                tool_use(scan, source)?
+            }
+            "toolResult" => {
+                once.field(scan, 2, key)?;
+                tool_result(scan, source)?
+            }
+            "reasoningContent" => {
+                once.field(scan, 3, key)?;
+                let value = scan.skip()?;
+                let signed = ["\"signature\"", "\"redactedContent\""];
+                let sealed = signed.iter().any(|mark| value.of(source).contains(mark));
+                Kind::Reasoning(if sealed { Seal::Signed } else { Seal::Plain })
+            }
+            "image" | "document" | "video" | "audio" => scan.skip().map(|_| Kind::Media)?,
+            _ => scan.skip().map(|_| Kind::Other)?,
+        };
+        if !matches!(found, Kind::Other) || kind.is_none() {
+            kind = Some(found);
+        }
+        Ok(())
+    })?;
+    reader.builder.part(span, kind.unwrap_or(Kind::Other));
+    Ok(())
+}
+
+fn object<'a>(
+    scan: &mut Scanner<'a>,
+    what: &str,
+    each: impl FnMut(&mut Scanner<'a>, &str, Span) -> Scan<()>,
+) -> Scan<()> {
+    match scan.shape()? {
+        Shape::Object => scan.object(each).map(drop),
+        _ => scan.trouble(format!("`{what}` is not an object")),
+    }
+}
+
+fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
+    let mut once = Once::default();
+    let mut call = Call {
+        id: None,
+        name: None,
+        family: Family::Function,
+        arguments: Arguments::Missing,
+        signed: false,
+    };
+    let mut server = false;
+    object(scan, "toolUse", |scan, key, _| {
+        match key {
+            "toolUseId" => {
+                once.field(scan, 0, key)?;
+                call.id = word(scan, source)?;
+            }
+            "name" => {
+                once.field(scan, 1, key)?;
+                call.name = word(scan, source)?;
+            }
+            "input" => {
+                once.field(scan, 2, key)?;
+                call.arguments = object_arguments(scan)?;
+            }
+            "type" => {
+                server = string(scan)?.is_some_and(|kind| kind.text(source) == "server_tool_use")
+            }
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(if server { Kind::ServerCall(call.id) } else { Kind::Call(call) })
+}
+
+fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
+    let mut once = Once::default();
+    let mut id = None;
+    let mut content = (Output::Missing, Span::NOWHERE);
+    let (mut failed, mut server) = (false, false);
+    object(scan, "toolResult", |scan, key, _| {
+        match key {
+            "toolUseId" => {
+                once.field(scan, 0, key)?;
+                id = word(scan, source)?;
+            }
+            "content" => {
+                once.field(scan, 1, key)?;
+                content = output(scan)?;
+            }
+            "status" => failed = string(scan)?.is_some_and(|status| status.text(source) == "error"),
+            // The answer of a tool that the provider ran itself names that tool's type.
+            "type" => server = string(scan)?.is_some_and(|kind| kind.text(source) != "tool_result"),
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    if server {
+        return Ok(Kind::ServerAnswer(id));
+    }
+    let output = match content.0 {
+        Output::Empty if failed => Output::EmptyError,
+        other => other,
+    };
+    Ok(Kind::Answer(Answer {
+        id,
+        name: None,
+        family: Family::Function,
+        output,
+        content: content.1,
+        media: false,
+    }))
+}

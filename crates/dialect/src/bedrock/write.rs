@@ -1,0 +1,52 @@
+//! Spells Converse blocks.
+
+use foxwedge_core::{Answer, Kind, Patch, Span};
+
+use crate::{
+    json::{field, fields, quote},
+    splice::{Change, Changes, Element, Encoding, Spelling, respelled},
+};
+
+/// How Bedrock Converse spells things.
+pub(crate) const SPELLING: Spelling = Spelling {
+    parts: "content",
+    assistant: "assistant",
+    text: ("{\"text\":", "}"),
+    strings: false,
+    changes,
+    answer,
+    element,
+};
+
+fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<'static> {
+    let answers = matches!(kind, Kind::Answer(_));
+    let outer = if answers { "toolResult" } else { "toolUse" };
+    let mut inside: Changes<'static> = Vec::new();
+    inside.extend(patch.id.as_deref().map(|id| ("toolUseId", Change::Text(quote(id)))));
+    inside.extend(patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    if let Some(fix) = patch.arguments {
+        let value = field(source, block, outer).and_then(|call| field(source, call, "input"));
+        inside.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
+    }
+    let content = |words| format!("[{{\"text\":{}}}]", quote(words));
+    inside.extend(patch.output.map(|words| ("content", Change::Text(content(words)))));
+    if inside.is_empty() { Vec::new() } else { vec![(outer, Change::Inside(inside))] }
+}
+
+fn answer(answer: &Answer<'_>, words: &str) -> String {
+    let id = quote(answer.id.as_deref().unwrap_or(""));
+    let words = quote(words);
+    format!(
+        "{{\"toolResult\":{{\"toolUseId\":{id},\"content\":[{{\"text\":{words}}}],\"status\":\"error\"}}}}"
+    )
+}
+
+fn element(source: &str, one: Span) -> Element {
+    let fields = fields(source, one);
+    let key = fields.first().map(|field| field.key.as_ref());
+    match key {
+        Some("text") => Element::Text("text"),
+        Some("image" | "document" | "video") => Element::Whole,
+        _ => Element::Told,
+    }
+}

@@ -1,0 +1,232 @@
+//! Says in which wire format a document is written, and how sure that is.
+//!
+//! Looks at the keys of a request and at the first messages only: a large history is not read
+//! twice.
+
+use foxwedge_core::Wire;
+
+use crate::json::{Scan, Scanner, Shape};
+
+/// A guess and how good it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Detection {
+    /// The format.
+    pub wire: Wire,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What gave it away.
+    pub reason: &'static str,
+}
+
+/// How sure a detection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Confidence {
+    /// Several formats look like this; the most common one was taken.
+    Guess,
+    /// Typical of the format.
+    Likely,
+    /// Only this format looks like this.
+    Certain,
+}
+
+impl Confidence {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confidence::Guess => "guess",
+            Confidence::Likely => "likely",
+            Confidence::Certain => "certain",
+        }
+    }
+}
+
+/// Messages looked at before we settle for what was seen.
+const LOOK: usize = 400;
+
+/// Points for each format; what only one format has weighs most.
+#[derive(Default)]
+struct Score {
+    best: Option<Detection>,
+    messages: usize,
+}
+
+impl Score {
+    fn vote(&mut self, wire: Wire, confidence: Confidence, reason: &'static str) {
+        if self.best.is_none_or(|best| best.confidence < confidence) {
+            self.best = Some(Detection { wire, confidence, reason });
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.messages >= LOOK
+            || self.best.is_some_and(|best| best.confidence == Confidence::Certain)
+    }
+}
+
+/// Detects the format of a document; `None` if it looks like no conversation at all.
+pub fn detect(source: &str) -> Option<Detection> {
+    let mut score = Score::default();
+    let mut scan = Scanner::new(source);
+    // A broken document is reported by the reader; here the part before the break counts.
+    let _ = document(&mut scan, source, &mut score);
+    score.best
+}
+
+fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+    match scan.shape()? {
+        Shape::Array => messages(scan, source, score),
+        Shape::Object => scan
+            .object(|scan, key, _| match key {
+                "contents" => {
+                    score.vote(Wire::Gemini, Confidence::Certain, "a `contents` list");
+                    done(scan)
+                }
+                "input" => {
+                    score.vote(Wire::OpenaiResponses, Confidence::Certain, "an `input` list");
+                    done(scan)
+                }
+                "messages" if scan.shape()? == Shape::Array => {
+                    score.vote(Wire::OpenaiChat, Confidence::Guess, "a `messages` list");
+                    messages(scan, source, score)?;
+                    if score.is_settled() { done(scan) } else { Ok(()) }
+                }
+                "anthropic_version" | "anthropic_beta" => {
+                    score.vote(Wire::Anthropic, Confidence::Certain, "Anthropic's own field");
+                    done(scan)
+                }
+                "toolConfig" | "inferenceConfig" | "modelId" | "additionalModelRequestFields" => {
+                    score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
+                    done(scan)
+                }
+                "system" | "stop_sequences" | "top_k" => {
+                    score.vote(
+                        Wire::Anthropic,
+                        Confidence::Likely,
+                        "a field of Anthropic requests",
+                    );
+                    scan.skip().map(drop)
+                }
+                "response_format"
+                | "max_completion_tokens"
+                | "parallel_tool_calls"
+                | "stream_options"
+                | "n" => {
+                    score.vote(Wire::OpenaiChat, Confidence::Likely, "a field of chat requests");
+                    scan.skip().map(drop)
+                }
+                "model" => {
+                    let value = scan.skip()?;
+                    if value.of(source).contains("claude") {
+                        score.vote(Wire::Anthropic, Confidence::Likely, "a Claude model");
+                    }
+                    Ok(())
+                }
+                _ => scan.skip().map(drop),
+            })
+            .map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Ends the look.
+fn done(scan: &mut Scanner<'_>) -> Scan<()> {
+    scan.trouble("settled")
+}
+
+fn messages(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+    scan.array(|scan, _| {
+        if scan.shape()? != Shape::Object {
+            return done(scan);
+        }
+        score.messages += 1;
+        message(scan, source, score)?;
+        if score.is_settled() { done(scan) } else { Ok(()) }
+    })
+    .map(drop)
+}
+
+fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+    scan.object(|scan, key, _| {
+        match key {
+            "parts" => score.vote(Wire::Gemini, Confidence::Certain, "messages with `parts`"),
+            "tool_calls" | "tool_call_id" | "function_call" | "reasoning_content" => {
+                score.vote(Wire::OpenaiChat, Confidence::Certain, "`tool_calls` and tool messages");
+            }
+            "call_id" => {
+                score.vote(Wire::OpenaiResponses, Confidence::Certain, "items with a `call_id`");
+            }
+            "type" => {
+                score.vote(Wire::OpenaiResponses, Confidence::Likely, "items with a `type`");
+            }
+            "role" => {
+                let value = scan.skip()?;
+                match value.of(source) {
+                    "\"tool\"" | "\"function\"" => {
+                        score.vote(Wire::OpenaiChat, Confidence::Certain, "tool messages");
+                    }
+                    "\"developer\"" => {
+                        score.vote(Wire::OpenaiChat, Confidence::Likely, "a developer message");
+                    }
+                    _ => score.vote(Wire::OpenaiChat, Confidence::Guess, "messages with a role"),
+                }
+                return Ok(());
+            }
+            "content" if scan.shape()? == Shape::Array => return blocks(scan, source, score),
+            _ => {}
+        }
+        scan.skip().map(drop)
+    })
+    .map(drop)
+}
+
+fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
+    scan.array(|scan, _| {
+        if scan.shape()? != Shape::Object {
+            return scan.skip().map(drop);
+        }
+        let mut typed = false;
+        let mut text = false;
+        scan.object(|scan, key, _| {
+            let value = scan.skip()?;
+            match key {
+                "type" => {
+                    typed = true;
+                    block(value.of(source), score);
+                }
+                "toolUse" | "toolResult" | "reasoningContent" | "cachePoint" => {
+                    score.vote(
+                        Wire::Bedrock,
+                        Confidence::Certain,
+                        "`toolUse` and `toolResult` blocks",
+                    );
+                }
+                "text" => text = true,
+                "cache_control" => score.vote(Wire::Anthropic, Confidence::Likely, "cache marks"),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if text && !typed {
+            score.vote(Wire::Bedrock, Confidence::Likely, "text blocks without a type");
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+fn block(kind: &str, score: &mut Score) {
+    match kind.trim_matches('"') {
+        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
+        | "mcp_tool_use" | "document" | "image" => {
+            score.vote(Wire::Anthropic, Confidence::Certain, "`tool_use` and `tool_result` blocks");
+        }
+        "input_text" | "output_text" | "input_image" | "input_file" => {
+            score.vote(Wire::OpenaiResponses, Confidence::Certain, "Responses content");
+        }
+        "image_url" | "input_audio" | "refusal" => {
+            score.vote(Wire::OpenaiChat, Confidence::Certain, "chat content parts");
+        }
+        "text" => score.vote(Wire::OpenaiChat, Confidence::Guess, "text parts"),
+        _ => {}
+    }
+}

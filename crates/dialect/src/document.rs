@@ -1,0 +1,180 @@
+//! Finds the list of messages in a document and what stands around it.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{Builder, Draft, Span, Wire};
+
+use crate::{
+    anthropic, bedrock, gemini,
+    json::{Scan, Scanner, Shape, Trouble, field},
+    openai_chat, openai_responses,
+    outline::{Once, Reader, Want, string, word},
+};
+
+/// Where the list of messages lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// The whole document.
+    pub document: Span,
+    /// The list with its brackets; `None` where a string stands in for it.
+    pub list: Option<Span>,
+    /// The document is an object around the list.
+    pub object: bool,
+}
+
+/// The name of the list in a request.
+pub(crate) fn list_key(wire: Wire) -> &'static str {
+    match wire {
+        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => "messages",
+        Wire::OpenaiResponses => "input",
+        Wire::Gemini => "contents",
+    }
+}
+
+/// Outlines a document in one pass.
+pub(crate) fn outline<'a>(
+    source: &'a str,
+    wire: Wire,
+    want: Want,
+) -> Result<(Draft<'a>, Frame), Unread> {
+    let mut reader =
+        Reader { source, builder: Builder::new(source, wire), want, waiting: Vec::new() };
+    let mut scan = Scanner::new(source);
+    let mut place = None;
+    let frame = read(&mut scan, &mut reader, wire, &mut place)
+        .map_err(|trouble| Unread { trouble, place: place.map(|index| (list_key(wire), index)) })?;
+    reader.builder.body().surrogates = in_list(scan.lone, frame.list);
+    Ok((reader.builder.finish(), frame))
+}
+
+/// What could not be read, and in which message.
+pub(crate) struct Unread {
+    pub(crate) trouble: Trouble,
+    pub(crate) place: Option<(&'static str, usize)>,
+}
+
+fn in_list(lone: Vec<Span>, list: Option<Span>) -> Vec<Span> {
+    let Some(list) = list else { return Vec::new() };
+    lone.into_iter().filter(|span| span.start >= list.start && span.end <= list.end).collect()
+}
+
+fn read<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    wire: Wire,
+    place: &mut Option<usize>,
+) -> Scan<Frame> {
+    match scan.shape()? {
+        Shape::Array => {
+            let list = list(scan, reader, wire, place)?;
+            scan.end()?;
+            Ok(Frame { document: list, list: Some(list), object: false })
+        }
+        Shape::Object => {
+            let frame = request(scan, reader, wire, place)?;
+            scan.end()?;
+            Ok(frame)
+        }
+        _ => scan.trouble("neither a list of messages nor a request"),
+    }
+}
+
+fn list<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    wire: Wire,
+    place: &mut Option<usize>,
+) -> Scan<Span> {
+    let span = scan.array(|scan, index| {
+        *place = Some(index);
+        if scan.shape()? != Shape::Object {
+            return scan.trouble("a message is not an object");
+        }
+        match wire {
+            Wire::OpenaiChat => openai_chat::message(scan, reader),
+            Wire::OpenaiResponses => openai_responses::item(scan, reader),
+            Wire::Anthropic => anthropic::message(scan, reader),
+            Wire::Gemini => gemini::message(scan, reader),
+            Wire::Bedrock => bedrock::message(scan, reader),
+        }
+    })?;
+    *place = None;
+    Ok(span)
+}
+
+fn request<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    wire: Wire,
+    place: &mut Option<usize>,
+) -> Scan<Frame> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut found = None;
+    let mut others = false;
+    let document = scan.object(|scan, key, _| {
+        if key == list_key(wire) {
+            once.field(scan, 0, key)?;
+            found = Some(match scan.shape()? {
+                Shape::Array => Some(list(scan, reader, wire, place)?),
+                Shape::String if wire == Wire::OpenaiResponses => scan.skip().map(|_| None)?,
+                _ => return scan.trouble(format!("`{key}` is not a list")),
+            });
+            return Ok(());
+        }
+        others = true;
+        around(scan, reader, key, source)
+    })?;
+    let Some(list) = found else {
+        return Err(Trouble::new(0, format!("the document has no `{}`", list_key(wire))));
+    };
+    let body = reader.builder.body();
+    body.request = others;
+    if list.is_none() {
+        // A string stands in for the one user message; there is nothing to pair.
+        body.request = false;
+    }
+    Ok(Frame { document, list, object: true })
+}
+
+/// A field beside the list that says something about the conversation.
+fn around<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    key: &str,
+    source: &'a str,
+) -> Scan<()> {
+    let body = reader.builder.body();
+    match key {
+        "model" | "modelId" => body.model = word(scan, source)?,
+        "previous_response_id" | "conversation" => {
+            if scan.shape()? != Shape::Null {
+                body.stateful = true;
+            }
+            scan.skip()?;
+        }
+        "thread" => {
+            let value = scan.skip()?;
+            body.stateful |= says(source, value, "type").as_deref() == Some("continue");
+        }
+        "thinking" => {
+            let value = scan.skip()?;
+            body.thinking = says(source, value, "type").as_deref() == Some("enabled");
+        }
+        "store" => body.unstored = scan.skip()?.of(source) == "false",
+        "toolConfig" => {
+            body.tools = scan.shape()? != Shape::Null;
+            scan.skip()?;
+        }
+        _ => {
+            scan.skip()?;
+        }
+    }
+    Ok(())
+}
+
+/// The string under a key of an object that was just skipped.
+fn says<'a>(source: &'a str, object: Span, key: &str) -> Option<Cow<'a, str>> {
+    let value = field(source, object, key)?;
+    string(&mut Scanner::within(source, value)).ok().flatten()?.some(source)
+}

@@ -1,0 +1,171 @@
+//! Outlines a Gemini content.
+
+use foxwedge_core::{
+    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span, Text,
+};
+
+use crate::{
+    json::{Scan, Scanner, Shape},
+    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+};
+
+fn known(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" | "function" | "tool" => Role::User,
+        "model" => Role::Assistant,
+        "system" => Role::System,
+        _ => return None,
+    })
+}
+
+/// Reads one content.
+pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    // The role may be left out, and is the user's then.
+    let mut who = Role::User;
+    let mut content = Content::Absent;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "role" => {
+                once.field(scan, 0, key)?;
+                who = role(scan, source, known)?;
+            }
+            "parts" => {
+                once.field(scan, 1, key)?;
+                content = match scan.shape()? {
+                    Shape::Array => {
+                        scan.array(|scan, _| match scan.shape()? {
+                            Shape::Object => part(scan, reader),
+                            _ => scan.trouble("a part is not an object"),
+                        })?;
+                        Content::List
+                    }
+                    Shape::Null => scan.skip().map(|_| Content::Null)?,
+                    _ => scan.skip().map(|_| Content::Other)?,
+                };
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    reader.builder.message(who, span, content, Marks::default());
+    Ok(())
+}
+
+fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut says = None;
+    let (mut thought, mut signed) = (false, false);
+    let mut kind = None;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "text" => {
+                once.field(scan, 0, key)?;
+                says = Some(fullness(source, text(scan, key)?));
+            }
+            "thought" => thought = scan.skip()?.of(source) == "true",
+            "thoughtSignature" | "thought_signature" => {
+                once.field(scan, 1, key)?;
+                signed = string(scan)?.is_some_and(|text| !text.span.is_empty());
+            }
+            "functionCall" | "function_call" => {
+                once.field(scan, 2, key)?;
+                kind = Some(Kind::Call(call(scan, source)?));
+            }
+            "functionResponse" | "function_response" => {
+                once.field(scan, 3, key)?;
+                kind = Some(Kind::Answer(answer(scan, source)?));
+            }
+            "inlineData" | "inline_data" | "fileData" | "file_data" => {
+                scan.skip()?;
+                kind = Some(Kind::Media);
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    let kind = match (kind, says) {
+        (Some(Kind::Call(call)), _) => Kind::Call(Call { signed, ..call }),
+        (Some(kind), _) => kind,
+        (None, Some(_)) if thought => Kind::Reasoning(Seal::Plain),
+        (None, Some(Text::Empty)) if signed => Kind::Text(Text::Signature),
+        (None, Some(says)) => Kind::Text(says),
+        (None, None) => Kind::Other,
+    };
+    reader.builder.part(span, kind);
+    Ok(())
+}
+
+fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
+    if scan.shape()? != Shape::Object {
+        return scan.trouble("`functionCall` is not an object");
+    }
+    let mut once = Once::default();
+    // Arguments may be left out.
+    let mut call = Call {
+        id: None,
+        name: None,
+        family: Family::Function,
+        arguments: Arguments::Good,
+        signed: false,
+    };
+    scan.object(|scan, key, _| {
+        match key {
+            "id" => {
+                once.field(scan, 0, key)?;
+                call.id = word(scan, source)?;
+            }
+            "name" => {
+                once.field(scan, 1, key)?;
+                call.name = word(scan, source)?;
+            }
+            "args" => {
+                once.field(scan, 2, key)?;
+                call.arguments = object_arguments(scan)?;
+            }
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(call)
+}
+
+fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
+    if scan.shape()? != Shape::Object {
+        return scan.trouble("`functionResponse` is not an object");
+    }
+    let mut once = Once::default();
+    let mut answer = Answer {
+        id: None,
+        name: None,
+        family: Family::Function,
+        output: Output::Missing,
+        content: Span::NOWHERE,
+        media: false,
+    };
+    scan.object(|scan, key, _| {
+        match key {
+            "id" => {
+                once.field(scan, 0, key)?;
+                answer.id = word(scan, source)?;
+            }
+            "name" => {
+                once.field(scan, 1, key)?;
+                answer.name = word(scan, source)?;
+            }
+            "response" => {
+                once.field(scan, 2, key)?;
+                (answer.output, answer.content) = output(scan)?;
+            }
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(answer)
+}

@@ -1,0 +1,75 @@
+//! A JSON scanner that knows where everything lies.
+//!
+//! `serde_json` yields values; we need byte spans, and we skip nearly everything. So this scanner
+//! walks the text once, checks the grammar, and hands out spans without building anything. It is
+//! held against `serde_json` on generated documents (see the tests): both accept the same texts.
+
+use std::borrow::Cow;
+
+use foxwedge_core::Span;
+
+mod number;
+mod scanner;
+mod strings;
+mod write;
+
+pub(crate) use scanner::{Scanner, Shape};
+pub(crate) use strings::{Str, is_blank, unescape};
+pub(crate) use write::{compact, escape_into, quote};
+
+/// Why a text is not JSON, or not the JSON we expect, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) at: usize,
+    pub(crate) what: Cow<'static, str>,
+}
+
+impl Trouble {
+    pub(crate) fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Trouble {
+        Trouble { at, what: what.into() }
+    }
+}
+
+pub(crate) type Scan<T> = Result<T, Trouble>;
+
+/// A key of an object and where its value lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) key: Cow<'a, str>,
+    /// The key with its quotes.
+    pub(crate) name: Span,
+    pub(crate) value: Span,
+}
+
+/// The fields of an object that was scanned before; empty for anything else.
+pub(crate) fn fields(source: &str, object: Span) -> Vec<Field<'_>> {
+    let mut found = Vec::new();
+    let mut scanner = Scanner::within(source, object);
+    // The text was accepted once, so there is nothing to report.
+    let _ = scanner.object(|scan, key, name| {
+        let key = Cow::Owned(key.to_owned());
+        let value = scan.skip()?;
+        found.push(Field { key, name, value });
+        Ok(())
+    });
+    found
+}
+
+/// The value of one field of an object that was scanned before.
+pub(crate) fn field(source: &str, object: Span, wanted: &str) -> Option<Span> {
+    fields(source, object).into_iter().find(|field| field.key == wanted).map(|field| field.value)
+}
+
+/// The elements of an array that was scanned before; empty for anything else.
+pub(crate) fn elements(source: &str, array: Span) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut scanner = Scanner::within(source, array);
+    let _ = scanner.array(|scan, _| {
+        found.push(scan.skip()?);
+        Ok(())
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests;

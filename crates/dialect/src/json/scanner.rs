@@ -1,0 +1,294 @@
+//! The scanner itself: one pass, no recursion, nothing built.
+
+use std::borrow::Cow;
+
+use foxwedge_core::Span;
+
+use super::{Scan, Str, Trouble, number, strings};
+
+/// Containers inside containers; deeper input is refused, as every provider refuses it.
+pub(crate) const MAX_DEPTH: usize = 512;
+
+/// What kind of value comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    String,
+    Number,
+    Bool,
+    Null,
+}
+
+/// Walks a JSON text.
+pub(crate) struct Scanner<'a> {
+    pub(super) source: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    depth: usize,
+    /// Escapes of half a character met so far.
+    pub(crate) lone: Vec<Span>,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(source: &'a str) -> Scanner<'a> {
+        Scanner { source, bytes: source.as_bytes(), at: 0, depth: 0, lone: Vec::new() }
+    }
+
+    /// A scanner that starts inside a text that was scanned before.
+    pub(crate) fn within(source: &'a str, span: Span) -> Scanner<'a> {
+        let end = (span.end as usize).min(source.len());
+        let source = source.get(..end).unwrap_or("");
+        Scanner { at: (span.start as usize).min(end), ..Scanner::new(source) }
+    }
+
+    /// The byte the scanner stands at.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> u8 {
+        // NUL is no JSON byte outside strings, so the end of the text is refused like one.
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    pub(super) fn space(&mut self) {
+        while let b' ' | b'\n' | b'\r' | b'\t' = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    pub(crate) fn trouble<T>(&self, what: impl Into<Cow<'static, str>>) -> Scan<T> {
+        Err(Trouble::new(self.at, what))
+    }
+
+    fn unexpected<T>(&self, wanted: &str) -> Scan<T> {
+        if self.at >= self.bytes.len() {
+            return self.trouble(format!("the text ends where {wanted} should be"));
+        }
+        let found = self.source.get(self.at..).and_then(|rest| rest.chars().next()).unwrap_or('?');
+        self.trouble(format!("`{}` where {wanted} should be", found.escape_debug()))
+    }
+
+    /// What comes next.
+    pub(crate) fn shape(&mut self) -> Scan<Shape> {
+        self.space();
+        match self.peek() {
+            b'{' => Ok(Shape::Object),
+            b'[' => Ok(Shape::Array),
+            b'"' => Ok(Shape::String),
+            b'-' | b'0'..=b'9' => Ok(Shape::Number),
+            b't' | b'f' => Ok(Shape::Bool),
+            b'n' => Ok(Shape::Null),
+            _ => self.unexpected("a value"),
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub(crate) fn end(&mut self) -> Scan<()> {
+        self.space();
+        if self.at < self.bytes.len() { self.unexpected("the end") } else { Ok(()) }
+    }
+
+    /// Walks an object; `each` must consume the value. It gets the key and where the key stands.
+    pub(crate) fn object(
+        &mut self,
+        mut each: impl FnMut(&mut Self, &str, Span) -> Scan<()>,
+    ) -> Scan<Span> {
+        self.space();
+        let start = self.at;
+        self.open(b'{', "an object")?;
+        self.space();
+        if self.peek() == b'}' {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(Span::new(start, self.at));
+        }
+        loop {
+            self.space();
+            let key = self.string()?;
+            self.space();
+            self.expect(b':', "`:`")?;
+            self.space();
+            let name = Span::new(key.span.start as usize - 1, key.span.end as usize + 1);
+            let source = self.source;
+            each(self, &key.text(source), name)?;
+            self.space();
+            match self.peek() {
+                b',' => self.at += 1,
+                b'}' => break,
+                _ => return self.unexpected("`,` or `}`"),
+            }
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Walks an array; `each` must consume the element.
+    pub(crate) fn array(
+        &mut self,
+        mut each: impl FnMut(&mut Self, usize) -> Scan<()>,
+    ) -> Scan<Span> {
+        self.space();
+        let start = self.at;
+        self.open(b'[', "a list")?;
+        self.space();
+        if self.peek() == b']' {
+            self.at += 1;
+            self.depth -= 1;
+            return Ok(Span::new(start, self.at));
+        }
+        for index in 0.. {
+            self.space();
+            each(self, index)?;
+            self.space();
+            match self.peek() {
+                b',' => self.at += 1,
+                b']' => break,
+                _ => return self.unexpected("`,` or `]`"),
+            }
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(Span::new(start, self.at))
+    }
+
+    fn open(&mut self, byte: u8, wanted: &str) -> Scan<()> {
+        self.expect(byte, wanted)?;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return self.trouble(format!("nested deeper than {MAX_DEPTH} levels"));
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, byte: u8, wanted: &str) -> Scan<()> {
+        if self.peek() != byte {
+            return self.unexpected(wanted);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Reads a string: where its inside lies, and whether it holds escapes.
+    pub(crate) fn string(&mut self) -> Scan<Str> {
+        if self.peek() != b'"' {
+            return self.unexpected("a string");
+        }
+        self.at += 1;
+        let start = self.at;
+        let escaped = strings::skip(self)?;
+        let end = self.at;
+        self.at += 1;
+        Ok(Str { span: Span::new(start, end), escaped })
+    }
+
+    /// Skips one value of any kind, checking its grammar.
+    pub(crate) fn skip(&mut self) -> Scan<Span> {
+        self.space();
+        let start = self.at;
+        if self.peek() == b'"' {
+            self.string()?;
+            return Ok(Span::new(start, self.at));
+        }
+        // One bit for each open container of this value: set for objects.
+        let mut kinds = [0_u64; MAX_DEPTH.div_ceil(64)];
+        let mut open = 0_usize;
+        loop {
+            self.space();
+            match self.peek() {
+                b'"' => {
+                    self.at += 1;
+                    strings::skip(self)?;
+                    self.at += 1;
+                }
+                byte @ (b'{' | b'[') => {
+                    self.at += 1;
+                    if self.depth + open >= MAX_DEPTH {
+                        return self.trouble(format!("nested deeper than {MAX_DEPTH} levels"));
+                    }
+                    let (word, bit) = (open / 64, 1_u64 << (open % 64));
+                    open += 1;
+                    self.space();
+                    if byte == b'{' {
+                        kinds[word] |= bit;
+                        if self.peek() != b'}' {
+                            self.key()?;
+                            continue;
+                        }
+                    } else {
+                        kinds[word] &= !bit;
+                        if self.peek() != b']' {
+                            continue;
+                        }
+                    }
+                    self.at += 1;
+                    open -= 1;
+                }
+                b'-' | b'0'..=b'9' => number::skip(self)?,
+                b't' => self.literal("true")?,
+                b'f' => self.literal("false")?,
+                b'n' => self.literal("null")?,
+                _ => return self.unexpected("a value"),
+            }
+            // A value has ended: close what closes, or go on to the next one.
+            loop {
+                if open == 0 {
+                    return Ok(Span::new(start, self.at));
+                }
+                let inner = open - 1;
+                let object = kinds[inner / 64] & (1 << (inner % 64)) != 0;
+                self.space();
+                match (self.peek(), object) {
+                    (b',', true) => {
+                        self.at += 1;
+                        self.space();
+                        self.key()?;
+                        break;
+                    }
+                    (b',', false) => {
+                        self.at += 1;
+                        break;
+                    }
+                    (b'}', true) | (b']', false) => {
+                        self.at += 1;
+                        open -= 1;
+                    }
+                    (_, true) => return self.unexpected("`,` or `}`"),
+                    (_, false) => return self.unexpected("`,` or `]`"),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn key(&mut self) -> Scan<()> {
+        if self.peek() != b'"' {
+            return self.unexpected("a key");
+        }
+        self.at += 1;
+        strings::skip(self)?;
+        self.at += 1;
+        self.space();
+        self.expect(b':', "`:`")
+    }
+
+    fn literal(&mut self, word: &str) -> Scan<()> {
+        if self.bytes.get(self.at..self.at + word.len()) != Some(word.as_bytes()) {
+            return self.unexpected(&format!("`{word}`"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+}
+
+impl Scanner<'_> {
+    /// Whether there is only white space between the brackets of a span.
+    pub(crate) fn blank_inside(&self, span: Span) -> bool {
+        let inside = self.bytes.get(span.start as usize + 1..(span.end as usize).saturating_sub(1));
+        inside.is_some_and(|bytes| bytes.iter().all(u8::is_ascii_whitespace))
+    }
+}

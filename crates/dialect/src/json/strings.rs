@@ -1,0 +1,199 @@
+//! Strings: skipping them fast, and reading the few we need.
+
+use std::borrow::Cow;
+
+use foxwedge_core::Span;
+
+use super::{Scan, Scanner};
+
+/// A string in the text: what lies between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Str {
+    pub(crate) span: Span,
+    pub(crate) escaped: bool,
+}
+
+impl Str {
+    /// What it says. Borrowed unless it was spelled with escapes.
+    pub(crate) fn text<'a>(&self, source: &'a str) -> Cow<'a, str> {
+        let raw = self.span.of(source);
+        if self.escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
+    }
+
+    /// What it says, if that is anything.
+    pub(crate) fn some<'a>(&self, source: &'a str) -> Option<Cow<'a, str>> {
+        (!self.span.is_empty()).then(|| self.text(source))
+    }
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Marks (in the high bit of each byte) quotes, backslashes and control characters. A byte above
+/// the first marked one may be marked by mistake; the first one never is.
+#[inline]
+fn special(word: u64) -> u64 {
+    let quotes = word ^ (ONES * b'"' as u64);
+    let slashes = word ^ (ONES * b'\\' as u64);
+    let hits = quotes.wrapping_sub(ONES) & !quotes
+        | slashes.wrapping_sub(ONES) & !slashes
+        | word.wrapping_sub(ONES * 0x20) & !word;
+    hits & HIGH
+}
+
+/// Moves to the closing quote; tells whether there were escapes.
+#[inline]
+pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
+    let mut escaped = false;
+    loop {
+        scan.at += plain(&scan.bytes[scan.at.min(scan.bytes.len())..]);
+        match scan.peek() {
+            b'"' => return Ok(escaped),
+            b'\\' => {
+                escaped = true;
+                escape(scan)?;
+            }
+            _ if scan.at >= scan.bytes.len() => return scan.trouble("a string that never ends"),
+            _ => return scan.trouble("a control character inside a string"),
+        }
+    }
+}
+
+/// How many bytes need no look: up to the next quote, backslash or control character.
+#[inline]
+fn plain(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    let (words, _) = bytes.as_chunks::<8>();
+    // Short strings end within the first words.
+    for word in words.iter().take(4) {
+        let hits = special(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    // Long ones are worth wide steps: the compiler turns this into vector code.
+    let (blocks, _) = bytes[at.min(bytes.len())..].as_chunks::<32>();
+    for block in blocks {
+        let mut hit = false;
+        for &byte in block {
+            hit |= (byte == b'"') | (byte == b'\\') | (byte < 0x20);
+        }
+        if hit {
+            break;
+        }
+        at += 32;
+    }
+    let (words, rest) = bytes[at.min(bytes.len())..].as_chunks::<8>();
+    for word in words {
+        let hits = special(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    at + rest.iter().position(is_special).unwrap_or(rest.len())
+}
+
+/// Skips one escape, noting half characters.
+fn escape(scan: &mut Scanner<'_>) -> Scan<()> {
+    let start = scan.at;
+    scan.at += 1;
+    match scan.peek() {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => scan.at += 1,
+        b'u' => {
+            scan.at += 1;
+            match hex(scan)? {
+                0xd800..=0xdbff => {
+                    let next = scan.bytes.get(scan.at..scan.at + 6).unwrap_or(b"");
+                    let low = next.first() == Some(&b'\\')
+                        && next.get(1) == Some(&b'u')
+                        && matches!(next.get(2), Some(b'd' | b'D'))
+                        && matches!(next.get(3), Some(b'c'..=b'f' | b'C'..=b'F'));
+                    if low {
+                        scan.at += 2;
+                        hex(scan)?;
+                    } else {
+                        scan.lone.push(Span::new(start, scan.at));
+                    }
+                }
+                0xdc00..=0xdfff => scan.lone.push(Span::new(start, scan.at)),
+                _ => {}
+            }
+        }
+        _ => return scan.trouble("an escape that JSON does not know"),
+    }
+    Ok(())
+}
+
+fn hex(scan: &mut Scanner<'_>) -> Scan<u32> {
+    let mut value = 0;
+    for _ in 0..4 {
+        let Some(digit) = char::from(scan.peek()).to_digit(16) else {
+            return scan.trouble("an escape that JSON does not know");
+        };
+        value = value * 16 + digit;
+        scan.at += 1;
+    }
+    Ok(value)
+}
+
+/// What the inside of a string says. Half characters become U+FFFD; nothing fails.
+pub(crate) fn unescape(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        text.push_str(&rest[..at]);
+        let (character, used) = one_escape(&rest[at..]);
+        text.push(character);
+        rest = rest.get(at + used..).unwrap_or("");
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The character of an escape at the start of `raw`, and its length.
+fn one_escape(raw: &str) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = raw.get(at..at + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    match raw.as_bytes().get(1) {
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'n') => ('\n', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b't') => ('\t', 2),
+        Some(b'u') => match (unit(0), unit(6)) {
+            (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) => {
+                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                (char::from_u32(code).unwrap_or('\u{fffd}'), 12)
+            }
+            (Some(code), _) => (char::from_u32(code).unwrap_or('\u{fffd}'), 6),
+            (None, _) => ('\u{fffd}', 2),
+        },
+        Some(&byte) if byte.is_ascii() => (char::from(byte), 2),
+        _ => ('\u{fffd}', 1),
+    }
+}
+
+/// Whether the inside of a string says nothing but white space. Looks no further than needed.
+pub(crate) fn is_blank(raw: &str) -> bool {
+    let mut rest = raw;
+    while let Some(first) = rest.chars().next() {
+        let used = if first == '\\' {
+            let (character, used) = one_escape(rest);
+            if !character.is_whitespace() {
+                return false;
+            }
+            used
+        } else if first.is_whitespace() {
+            first.len_utf8()
+        } else {
+            return false;
+        };
+        rest = rest.get(used..).unwrap_or("");
+    }
+    true
+}

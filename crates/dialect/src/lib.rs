@@ -1,0 +1,79 @@
+//! Wire formats: bytes to outline, repair to bytes.
+//!
+//! Reading is one pass over the text that builds nothing but the outline. Writing splices: every
+//! message that no repair touches keeps its bytes exactly, and a sound document comes back as the
+//! same text. Pure: no clock, no files, no network.
+
+mod json;
+mod outline;
+mod document;
+mod detect;
+mod error;
+mod splice;
+mod openai_chat;
+mod openai_responses;
+mod anthropic;
+mod gemini;
+mod bedrock;
+
+use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};
+
+pub use detect::{Confidence, Detection, detect};
+pub use document::Frame;
+pub use error::{Position, ReadError, position};
+pub use outline::Want;
+pub use splice::Patched;
+
+/// A document and its outline.
+#[derive(Clone, Debug)]
+pub struct Reading<'a> {
+    /// The outline.
+    pub draft: Draft<'a>,
+    /// Where the list of messages lies.
+    pub frame: Frame,
+}
+
+/// Checks that bytes are text. Every other function takes text.
+///
+/// # Errors
+/// If the bytes are not UTF-8, or more than four gigabytes.
+pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    // A byte-order mark is no JSON, but editors leave it.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    simdutf8::basic::from_utf8(bytes).map_err(|_| {
+        let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        ReadError::NotUtf8 { at }
+    })
+}
+
+/// Outlines a document of a known format.
+///
+/// # Errors
+/// If the text is not JSON, or holds no list of messages of that format.
+pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadError> {
+    match document::outline(source, wire, want) {
+        Ok((draft, frame)) => Ok(Reading { draft, frame }),
+        Err(unread) => Err(ReadError::from_unread(unread)),
+    }
+}
+
+/// What a question needs to see of a document.
+pub fn want(profile: Profile) -> Want {
+    Want { arguments: profile.parses_arguments() }
+}
+
+impl<'a> Reading<'a> {
+    /// Splices a repair of this reading into its document.
+    pub fn apply(&self, repair: &Repair<'a>) -> Patched<'a> {
+        splice::apply(&self.draft, self.frame, repair)
+    }
+
+    /// Repairs the document: the new text, and what was done.
+    pub fn fix(&self, question: &Question) -> (Patched<'a>, Repair<'a>) {
+        let repair = repair(&self.draft, question);
+        (self.apply(&repair), repair)
+    }
+}

@@ -1,0 +1,276 @@
+//! Outlines a chat message.
+
+use foxwedge_core::{
+    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Part, Role, Seal, Span, Text,
+};
+
+use crate::{
+    json::{Scan, Scanner, Shape},
+    outline::{Once, Reader, fullness, role, string, string_arguments, text, word},
+};
+
+fn known(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" => Role::Answer,
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "function" => Role::Neutral,
+        _ => return None,
+    })
+}
+
+/// What the content field turned out to be.
+#[derive(Default)]
+struct Body {
+    content: Content,
+    span: Span,
+    empty: bool,
+    media: bool,
+    parts: usize,
+}
+
+/// Reads one message.
+pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut once = Once::default();
+    let mut who = Role::Unknown;
+    let mut body = Body::default();
+    let mut answers = None;
+    let mut reasoning = None;
+    let mut marks = Marks::default();
+    reader.waiting.clear();
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "role" => {
+                once.field(scan, 0, key)?;
+                who = role(scan, source, known)?;
+            }
+            "content" => {
+                once.field(scan, 1, key)?;
+                // Content parts stand before the calls, whatever the order of the fields.
+                let calls = reader.waiting.len();
+                body = content(scan, reader)?;
+                reader.waiting.rotate_left(calls);
+            }
+            "tool_calls" => {
+                once.field(scan, 2, key)?;
+                if calls(scan, reader)? {
+                    marks = marks.with(Marks::EMPTY_CALLS);
+                }
+            }
+            "tool_call_id" => {
+                once.field(scan, 3, key)?;
+                answers = word(scan, source)?;
+            }
+            "reasoning_content" => {
+                once.field(scan, 4, key)?;
+                let shape = scan.shape()?;
+                let value = scan.skip()?;
+                reasoning = (shape == Shape::String).then_some(value);
+            }
+            "refusal" | "audio" | "function_call" => {
+                let shape = scan.shape()?;
+                scan.skip()?;
+                if shape != Shape::Null {
+                    marks = marks.with(Marks::OTHER_BODY);
+                }
+            }
+            "prefix" => {
+                let value = scan.skip()?;
+                if value.of(source) == "true" {
+                    marks = marks.with(Marks::PREFIX);
+                }
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    let calls = reader.waiting.len() > body.parts;
+    if let Some(value) = reasoning.filter(|_| who == Role::Assistant) {
+        reader.builder.part(value, Kind::Reasoning(Seal::Plain));
+    }
+    if who == Role::Answer {
+        let output = match body.content {
+            Content::Absent => Output::Missing,
+            Content::Null => Output::Null,
+            Content::Text | Content::List if body.empty => Output::Empty,
+            Content::Text | Content::List | Content::Other => Output::Full,
+        };
+        let answer = Answer {
+            id: answers,
+            name: None,
+            family: Family::Function,
+            output,
+            content: body.span,
+            media: body.media,
+        };
+        reader.builder.part(span, Kind::Answer(answer));
+        reader.waiting.drain(..body.parts);
+    }
+    if calls && who != Role::Assistant {
+        marks = marks.with(Marks::STRAY_CALLS);
+    }
+    for part in reader.waiting.drain(..) {
+        reader.builder.part(part.span, part.kind);
+    }
+    reader.builder.message(who, span, body.content, marks);
+    Ok(())
+}
+
+fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
+    let before = reader.waiting.len();
+    let mut body = Body::default();
+    match scan.shape()? {
+        Shape::String => {
+            let start = scan.position();
+            let text = scan.string()?;
+            body.span = Span::new(start, scan.position());
+            body.content = Content::Text;
+            let says = fullness(reader.source, text);
+            body.empty = says == Text::Empty;
+            reader.waiting.push(Part { span: body.span, kind: Kind::Text(says) });
+        }
+        Shape::Array => {
+            body.content = Content::List;
+            body.span = scan.array(|scan, _| part(scan, reader))?;
+            let parts = &reader.waiting[before..];
+            body.empty = parts.is_empty();
+            body.media = parts.iter().any(|part| !matches!(part.kind, Kind::Text(_)));
+        }
+        Shape::Null => {
+            body.content = Content::Null;
+            body.span = scan.skip()?;
+        }
+        Shape::Object | Shape::Number | Shape::Bool => {
+            body.content = Content::Other;
+            body.span = scan.skip()?;
+        }
+    }
+    body.parts = reader.waiting.len() - before;
+    Ok(body)
+}
+
+fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let mut once = Once::default();
+    let mut kind = None;
+    let mut says = None;
+    if scan.shape()? != Shape::Object {
+        return scan.trouble("a content part is not an object");
+    }
+    let source = reader.source;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "type" => {
+                once.field(scan, 0, key)?;
+                kind = Some(text(scan, key)?);
+            }
+            "text" => {
+                once.field(scan, 1, key)?;
+                says = Some(fullness(source, text(scan, key)?));
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    let Some(kind) = kind else { return scan.trouble("a content part has no `type`") };
+    let kind = match &*kind.text(source) {
+        "text" => Kind::Text(says.unwrap_or(Text::Empty)),
+        "refusal" => Kind::Text(Text::Full),
+        "image_url" | "input_audio" | "file" | "image" | "video_url" => Kind::Media,
+        _ => Kind::Other,
+    };
+    reader.waiting.push(Part { span, kind });
+    Ok(())
+}
+
+/// Reads `tool_calls`; tells whether it is an empty list.
+fn calls<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<bool> {
+    match scan.shape()? {
+        Shape::Null => scan.skip().map(|_| false),
+        Shape::Array => {
+            let mut empty = true;
+            scan.array(|scan, _| {
+                empty = false;
+                call(scan, reader)
+            })?;
+            Ok(empty)
+        }
+        _ => scan.trouble("`tool_calls` is not a list"),
+    }
+}
+
+fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    if scan.shape()? != Shape::Object {
+        return scan.trouble("a call is not an object");
+    }
+    let (source, want) = (reader.source, reader.want);
+    let mut once = Once::default();
+    let mut call = Call {
+        id: None,
+        name: None,
+        family: Family::Function,
+        arguments: Arguments::Missing,
+        signed: false,
+    };
+    let mut custom = false;
+    let span = scan.object(|scan, key, _| {
+        match key {
+            "id" => {
+                once.field(scan, 0, key)?;
+                call.id = word(scan, source)?;
+            }
+            "function" => {
+                once.field(scan, 1, key)?;
+                if scan.shape()? != Shape::Object {
+                    return scan.trouble("`function` is not an object");
+                }
+                let mut once = Once::default();
+                scan.object(|scan, key, _| {
+                    match key {
+                        "name" => {
+                            once.field(scan, 0, key)?;
+                            call.name = word(scan, source)?;
+                        }
+                        "arguments" => {
+                            once.field(scan, 1, key)?;
+                            call.arguments = string_arguments(scan, source, want)?;
+                        }
+                        _ => {
+                            scan.skip()?;
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+            "custom" => {
+                once.field(scan, 2, key)?;
+                custom = scan.shape()? == Shape::Object;
+                if !custom {
+                    return scan.skip().map(drop);
+                }
+                scan.object(|scan, key, _| {
+                    match key {
+                        "name" => call.name = string(scan)?.and_then(|name| name.some(source)),
+                        _ => drop(scan.skip()?),
+                    }
+                    Ok(())
+                })?;
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    if custom {
+        call.arguments = Arguments::Good;
+    }
+    reader.waiting.push(Part { span, kind: Kind::Call(call) });
+    Ok(())
+}

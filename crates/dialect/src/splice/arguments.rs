@@ -1,0 +1,130 @@
+//! Arguments spelled as a format wants them.
+
+use foxwedge_core::{ArgumentsFix, Span};
+
+use crate::{
+    json::{Scanner, quote},
+    outline::is_object,
+};
+
+/// How a format spells arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Encoding {
+    /// As a string that holds JSON.
+    Text,
+    /// As an object.
+    Object,
+}
+
+/// The new value of an arguments field.
+pub(crate) fn respelled(
+    source: &str,
+    value: Option<Span>,
+    fix: ArgumentsFix,
+    encoding: Encoding,
+) -> String {
+    let raw = value.map_or("", |value| value.of(source));
+    let text = || match value {
+        Some(value) if raw.starts_with('"') => {
+            let mut scan = Scanner::within(source, value);
+            scan.string().map(|text| text.text(source).into_owned()).unwrap_or_default()
+        }
+        _ => raw.to_owned(),
+    };
+    let object = match fix {
+        ArgumentsFix::ToString => raw.to_owned(),
+        ArgumentsFix::Empty => "{}".to_owned(),
+        ArgumentsFix::Wrap => format!("{{\"value\":{raw}}}"),
+        ArgumentsFix::ToObject | ArgumentsFix::Mend => mended(&text()),
+    };
+    match encoding {
+        Encoding::Text => quote(&object),
+        Encoding::Object => object,
+    }
+}
+
+/// An object made of a text that should be one: as it is, closed where it was cut off, or wrapped.
+fn mended(text: &str) -> String {
+    if is_object(text) {
+        return text.to_owned();
+    }
+    if text.trim().is_empty() {
+        return "{}".to_owned();
+    }
+    closed(text).unwrap_or_else(|| {
+        let mut scan = Scanner::new(text);
+        let json = scan.skip().and_then(|_| scan.end()).is_ok() && scan.lone.is_empty();
+        if json {
+            format!("{{\"value\":{}}}", text.trim())
+        } else {
+            format!("{{\"value\":{}}}", quote(text))
+        }
+    })
+}
+
+/// Closes the beginning of an object: its string, then its brackets; if that is no JSON, what
+/// follows the last comma is left out.
+fn closed(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut open = Vec::new();
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut comma = None;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' => {
+                open.push('}');
+                comma = Some((at + 1, open.clone()));
+            }
+            b'[' => open.push(']'),
+            b'}' | b']' => {
+                open.pop()?;
+            }
+            b',' if open.len() <= 64 => comma = Some((at, open.clone())),
+            _ => {}
+        }
+        if open.len() > 256 {
+            return None;
+        }
+    }
+    let finish = |head: &str, tail: &str, open: &[char]| {
+        let closing: String = open.iter().rev().collect();
+        let whole = format!("{head}{tail}{closing}");
+        is_object(&whole).then_some(whole)
+    };
+    let tail = if in_string { "\"" } else { "" };
+    let head = if escaped { text.get(..text.len() - 1).unwrap_or("") } else { text };
+    finish(head, tail, &open).or_else(|| {
+        let (at, open) = comma?;
+        finish(text.get(..at)?, "", &open)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_off_arguments_are_closed() {
+        let table = [
+            (r#"{"city":"Par"#, r#"{"city":"Par"}"#),
+            (r#"{"city":"Paris","un"#, r#"{"city":"Paris"}"#),
+            (r#"{"city":"Paris","units":"#, r#"{"city":"Paris"}"#),
+            (r#"{"a":[1,2"#, r#"{"a":[1,2]}"#),
+            (r#"{"a":{"b":"c\"#, r#"{"a":{"b":"c"}}"#),
+            ("{", "{}"),
+            ("", "{}"),
+            ("[1,2]", r#"{"value":[1,2]}"#),
+            ("ls -la", r#"{"value":"ls -la"}"#),
+        ];
+        for (text, expected) in table {
+            assert_eq!(mended(text), expected, "{text}");
+        }
+    }
+}

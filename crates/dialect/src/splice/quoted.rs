@@ -1,0 +1,95 @@
+//! An answer told as text: what it said, in words, and what it showed, as it was.
+
+use foxwedge_core::Span;
+
+use super::Writer;
+use crate::json::{Scanner, Shape, compact, elements, escape_into, field, fields};
+
+/// How an element of an answer's content is carried over.
+pub(crate) enum Element {
+    /// Its text, in the field of that name.
+    Text(&'static str),
+    /// It may stand in a user message as it is.
+    Whole,
+    /// It is told as JSON.
+    Told,
+}
+
+/// The content of an answer, taken apart.
+pub(crate) struct Quoted {
+    /// The inside of a JSON string, in pieces: spans of raw string insides, or text to escape.
+    words: Vec<Words>,
+    /// Elements that may stand in a user message as they are.
+    pub(crate) whole: Vec<Span>,
+}
+
+enum Words {
+    Raw(Span),
+    Told(String),
+}
+
+impl Quoted {
+    /// Takes the content of an answer apart; `element` knows the format.
+    pub(crate) fn new(source: &str, content: Span, element: fn(&str, Span) -> Element) -> Quoted {
+        let mut quoted = Quoted { words: Vec::new(), whole: Vec::new() };
+        if content.is_empty() {
+            return quoted;
+        }
+        let mut scan = Scanner::within(source, content);
+        match scan.shape() {
+            Ok(Shape::String) => quoted.words.push(Words::Raw(inside(content))),
+            Ok(Shape::Array) => {
+                for one in elements(source, content) {
+                    match element(source, one) {
+                        Element::Text(key) => match field(source, one, key) {
+                            Some(text) => quoted.words.push(Words::Raw(inside(text))),
+                            None => quoted.words.push(Words::Told(compact(source, one))),
+                        },
+                        Element::Whole => quoted.whole.push(one),
+                        Element::Told => quoted.words.push(Words::Told(compact(source, one))),
+                    }
+                }
+            }
+            Ok(Shape::Object) => match single_text(source, content) {
+                Some(text) => quoted.words.push(Words::Raw(inside(text))),
+                None => quoted.words.push(Words::Told(compact(source, content))),
+            },
+            Ok(Shape::Null) | Err(_) => {}
+            Ok(Shape::Number | Shape::Bool) => {
+                quoted.words.push(Words::Told(compact(source, content)))
+            }
+        }
+        quoted
+    }
+
+    /// Writes heading and words as the inside of a JSON string.
+    pub(crate) fn write(&self, out: &mut Writer<'_>, heading: &str) {
+        let mut text = String::new();
+        escape_into(&mut text, heading);
+        out.text(&text);
+        for words in &self.words {
+            out.text("\\n");
+            match words {
+                Words::Raw(span) => out.copy(*span),
+                Words::Told(told) => {
+                    let mut text = String::with_capacity(told.len());
+                    escape_into(&mut text, told);
+                    out.text(&text);
+                }
+            }
+        }
+    }
+}
+
+/// The inside of a string that was scanned before.
+pub(crate) fn inside(string: Span) -> Span {
+    Span { start: string.start + 1, end: string.end.saturating_sub(1).max(string.start + 1) }
+}
+
+/// The one text of an object like `{"output": "…"}`.
+fn single_text(source: &str, object: Span) -> Option<Span> {
+    let fields = fields(source, object);
+    let [only] = fields.as_slice() else { return None };
+    let known = matches!(&*only.key, "output" | "result" | "content" | "error");
+    (known && only.value.of(source).starts_with('"')).then_some(only.value)
+}

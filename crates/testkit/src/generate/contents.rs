@@ -1,0 +1,131 @@
+//! Accidents with the contents of the written list: hollow messages, arguments that do not
+//! parse, answers with nothing or with too much in them.
+
+#![expect(clippy::ptr_arg, reason = "all scratches have one signature, and some insert")]
+
+use serde_json::{Map, Value, json};
+
+use super::Scratch;
+use super::fields::{object, set, with_key};
+use crate::dialect::Dialect;
+use crate::random::Random;
+
+pub(super) const SCRATCHES: &[Scratch] = &[
+    hollow_content,
+    hollow_content,
+    empty_tool_calls,
+    truncate_arguments,
+    wrong_arguments,
+    lose_arguments,
+    hollow_answer,
+    hollow_answer,
+    image_in_answer,
+    failed_answer,
+];
+
+const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
+
+fn hollow_content(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let content = [None, Some(Value::Null), Some(json!("")), Some(json!([])), Some(json!("  "))];
+    let message = object(random, list, &|fields| {
+        fields.contains_key("role")
+            && ["content", "parts"].iter().any(|key| fields.contains_key(*key))
+    });
+    let Some(message) = message else { return };
+    let key = if message.contains_key("parts") { "parts" } else { "content" };
+    set(message, key, random.pick(&content).clone());
+}
+
+fn empty_tool_calls(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    if dialect == Dialect::Chat
+        && let Some(message) = object(random, list, &|fields| fields.contains_key("role"))
+    {
+        set(message, "tool_calls", Some(json!([])));
+    }
+}
+
+fn truncate_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let Some((call, key)) = with_key(random, list, &ARGUMENTS) else { return };
+    if let Some(Value::String(text)) = call.get(key) {
+        let keep = random.below(text.chars().count());
+        let cut: String = text.chars().take(keep).collect();
+        set(call, key, Some(json!(cut)));
+    }
+}
+
+fn wrong_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let Some((call, key)) = with_key(random, list, &ARGUMENTS) else { return };
+    let wrong = [
+        json!("[1,2]"),
+        json!("not json"),
+        json!(""),
+        json!(null),
+        json!(4),
+        json!([1]),
+        json!({"a": 1}),
+    ];
+    set(call, key, Some(random.pick(&wrong).clone()));
+}
+
+fn lose_arguments(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    if let Some((call, key)) = with_key(random, list, &ARGUMENTS) {
+        set(call, key, None);
+    }
+}
+
+/// One random answer as it is written in the dialect.
+fn answer<'a>(
+    random: &mut Random,
+    list: &'a mut [Value],
+) -> Option<(&'a mut Map<String, Value>, &'static str)> {
+    let is_answer = |fields: &Map<String, Value>| {
+        let kind = fields.get("type").and_then(Value::as_str).unwrap_or("");
+        let tool = fields.get("role") == Some(&json!("tool"));
+        let known =
+            ["tool_use_id", "toolUseId", "response"].iter().any(|key| fields.contains_key(*key));
+        tool || kind.ends_with("_output") || (known && !fields.contains_key("input"))
+    };
+    let found = object(random, list, &is_answer)?;
+    let key = ["output", "response", "content"].into_iter().find(|key| found.contains_key(*key))?;
+    Some((found, key))
+}
+
+fn hollow_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let contents = [None, Some(Value::Null), Some(json!("")), Some(json!([])), Some(json!({}))];
+    let content = random.pick(&contents).clone();
+    if let Some((answer, key)) = answer(random, list) {
+        set(answer, key, content);
+    }
+}
+
+fn image_in_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    let Some((answer, key)) = answer(random, list) else { return };
+    let image = match dialect {
+        Dialect::Chat => {
+            json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}})
+        }
+        Dialect::Responses => {
+            json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="})
+        }
+        Dialect::Anthropic => {
+            json!({"type": "image", "source": {"type": "url", "url": "https://a/b.png"}})
+        }
+        Dialect::Gemini => return,
+        Dialect::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AA=="}}}),
+    };
+    let mut parts = match answer.remove(key) {
+        Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
+        Some(Value::Array(parts)) => parts,
+        _ => Vec::new(),
+    };
+    parts.insert(random.below(parts.len() + 1), image);
+    answer.insert(key.to_owned(), Value::Array(parts));
+}
+
+fn failed_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let Some((answer, key)) = answer(random, list) else { return };
+    set(answer, "status", Some(json!("error")));
+    if key == "content" && random.chance(50) {
+        set(answer, key, Some(json!([])));
+    }
+}

@@ -1,0 +1,233 @@
+//! Accidents between a call and its answer: lost, doubled, moved, split.
+
+use super::Accident;
+use super::draft::{Draft, Part, Speaker, Turn};
+use super::sound::{self, Style};
+use crate::random::Random;
+
+/// Texts of answers that stand for a missing one. They are the only answers that repeat.
+pub const PLACEHOLDERS: [&str; 3] = [
+    "[Tool use interrupted]",
+    "Error: the tool call was cancelled by the user.",
+    "No result was recorded for this tool call.",
+];
+
+pub(super) const ACCIDENTS: &[Accident] = &[
+    drop_answer,
+    drop_answer,
+    drop_call,
+    drop_answer_turn,
+    drop_calling_turn,
+    repeat_answer,
+    repeat_answer_differently,
+    move_answer_later,
+    move_answer_earlier,
+    move_answer_to_the_front,
+    split_answers,
+    split_turn,
+    put_answer_into_assistant,
+    put_call_into_user,
+    answer_with_placeholder,
+    placeholder_before_answer,
+    open_tail,
+    invent_answer,
+    call_a_hundred_times,
+];
+
+/// Takes out the part at a random place that `wanted` accepts.
+fn take(
+    random: &mut Random,
+    draft: &mut Draft,
+    wanted: fn(&Part) -> bool,
+) -> Option<(usize, Part)> {
+    let places = draft.places(wanted);
+    if places.is_empty() {
+        return None;
+    }
+    let (turn, part) = *random.pick(&places);
+    let part = draft.turns[turn].parts.remove(part);
+    Some((turn, part))
+}
+
+/// A random part that `wanted` accepts.
+fn any<'a>(
+    random: &mut Random,
+    draft: &'a mut Draft,
+    wanted: fn(&Part) -> bool,
+) -> Option<(usize, &'a mut Part)> {
+    let places = draft.places(wanted);
+    if places.is_empty() {
+        return None;
+    }
+    let (turn, part) = *random.pick(&places);
+    Some((turn, &mut draft.turns[turn].parts[part]))
+}
+
+fn drop_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
+    take(random, draft, Part::is_answer);
+    draft.sweep();
+}
+
+fn drop_call(random: &mut Random, _: &Style, draft: &mut Draft) {
+    take(random, draft, Part::is_call);
+    draft.sweep();
+}
+
+fn drop_turn(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) {
+    let places: Vec<usize> =
+        (0..draft.turns.len()).filter(|at| wanted(&draft.turns[*at])).collect();
+    if !places.is_empty() {
+        draft.turns.remove(*random.pick(&places));
+    }
+}
+
+fn drop_answer_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
+    drop_turn(random, draft, Turn::answers);
+}
+
+fn drop_calling_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
+    drop_turn(random, draft, Turn::calls);
+}
+
+/// Inserts a part into a random turn of the user from `from` on, or into a new one.
+fn put(random: &mut Random, draft: &mut Draft, from: usize, to: usize, part: Part) {
+    let mut places = draft.turns_of(Speaker::User);
+    places.retain(|at| (from..to).contains(at));
+    if places.is_empty() || random.chance(40) {
+        let at = from + random.below(to.saturating_sub(from) + 1);
+        let turn = sound::turn(random, Speaker::User, vec![part]);
+        draft.turns.insert(at.min(draft.turns.len()), turn);
+        return;
+    }
+    let parts = &mut draft.turns[*random.pick(&places)].parts;
+    let at = if random.chance(50) { parts.len() } else { random.below(parts.len() + 1) };
+    parts.insert(at, part);
+}
+
+fn repeat_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
+    let copy = Part::Answer(answer.clone());
+    let end = draft.turns.len();
+    let far = if random.chance(50) { turn + 1 } else { end };
+    put(random, draft, turn, far, copy);
+}
+
+fn repeat_answer_differently(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let text = draft.sentence("second result");
+    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
+    let mut copy = answer.clone();
+    copy.text = text;
+    let end = draft.turns.len();
+    let far = if random.chance(50) { turn + 1 } else { end };
+    put(random, draft, turn, far, Part::Answer(copy));
+}
+
+fn move_answer_later(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+    let end = draft.turns.len();
+    put(random, draft, turn + 1, end, part);
+    draft.sweep();
+}
+
+fn move_answer_earlier(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+    put(random, draft, 0, turn, part);
+    draft.sweep();
+}
+
+fn move_answer_to_the_front(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+    let before = turn.saturating_sub(1);
+    draft.turns.insert(before, sound::turn(random, Speaker::User, vec![part]));
+    draft.sweep();
+}
+
+fn split_answers(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let several = |turn: &Turn| turn.parts.iter().filter(|part| part.is_answer()).count() > 1;
+    split(random, draft, several);
+}
+
+fn split_turn(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let several = |turn: &Turn| turn.parts.iter().filter(|part| part.is_call()).count() > 1;
+    split(random, draft, several);
+}
+
+fn split(random: &mut Random, draft: &mut Draft, wanted: fn(&Turn) -> bool) {
+    let places: Vec<usize> =
+        (0..draft.turns.len()).filter(|at| wanted(&draft.turns[*at])).collect();
+    if places.is_empty() {
+        return;
+    }
+    let at = *random.pick(&places);
+    let last = draft.turns[at].parts.pop();
+    let speaker = draft.turns[at].speaker;
+    let turn = sound::turn(random, speaker, last.into_iter().collect());
+    draft.turns.insert(at + 1, turn);
+}
+
+fn put_answer_into_assistant(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let Some((turn, part)) = take(random, draft, Part::is_answer) else { return };
+    let places = draft.turns_of(Speaker::Assistant);
+    let near: Vec<usize> = places.into_iter().filter(|at| at.abs_diff(turn) <= 2).collect();
+    match near.is_empty() {
+        true => draft.turns[turn].parts.push(part),
+        false => draft.turns[*random.pick(&near)].parts.push(part),
+    }
+    draft.sweep();
+}
+
+fn put_call_into_user(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let users = draft.turns_of(Speaker::User);
+    let Some((_, part)) = take(random, draft, Part::is_call) else { return };
+    if users.is_empty() {
+        return;
+    }
+    draft.turns[*random.pick(&users)].parts.push(part);
+    draft.sweep();
+}
+
+fn answer_with_placeholder(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let text = (*random.pick(&PLACEHOLDERS)).to_owned();
+    if let Some((_, Part::Answer(answer))) = any(random, draft, Part::is_answer) {
+        answer.text = text;
+    }
+}
+
+/// A placeholder stands where the answer belongs; the real one comes later.
+fn placeholder_before_answer(random: &mut Random, _: &Style, draft: &mut Draft) {
+    let text = (*random.pick(&PLACEHOLDERS)).to_owned();
+    let Some((turn, Part::Answer(answer))) = any(random, draft, Part::is_answer) else { return };
+    let real = answer.clone();
+    answer.text = text;
+    let end = draft.turns.len();
+    put(random, draft, turn + 1, end, Part::Answer(real));
+}
+
+fn open_tail(random: &mut Random, style: &Style, draft: &mut Draft) {
+    let (call, _) = sound::pair(random, style, draft);
+    let (other, answer) = sound::pair(random, style, draft);
+    let calls = vec![Part::Call(call), Part::Call(other)];
+    draft.turns.push(sound::turn(random, Speaker::Assistant, calls));
+    if random.chance(50) {
+        draft.turns.push(sound::turn(random, Speaker::User, vec![Part::Answer(answer)]));
+    }
+}
+
+fn invent_answer(random: &mut Random, style: &Style, draft: &mut Draft) {
+    let (_, answer) = sound::pair(random, style, draft);
+    let end = draft.turns.len();
+    put(random, draft, 0, end, Part::Answer(answer));
+}
+
+fn call_a_hundred_times(random: &mut Random, style: &Style, draft: &mut Draft) {
+    if !random.chance(8) {
+        return;
+    }
+    let count = 120 + random.below(20);
+    let (calls, answers): (Vec<Part>, Vec<Part>) = (0..count)
+        .map(|_| sound::pair(random, style, draft))
+        .map(|(call, answer)| (Part::Call(call), Part::Answer(answer)))
+        .unzip();
+    draft.turns.push(Turn::new(Speaker::Assistant, calls));
+    draft.turns.push(Turn::new(Speaker::User, answers));
+}

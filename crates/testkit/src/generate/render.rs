@@ -1,0 +1,200 @@
+//! Writes a draft as the message list of a dialect.
+//!
+//! Only the layout is decided here: a draft that is unsound stays exactly as unsound.
+
+use serde_json::{Map, Value, json};
+
+use super::draft::{Answer, Call, Draft, Part, Speaker, Turn};
+use super::items;
+use crate::dialect::Dialect;
+
+/// The bare list of messages, contents or items.
+pub(crate) fn list(dialect: Dialect, draft: &Draft) -> Vec<Value> {
+    match dialect {
+        Dialect::Chat => draft.turns.iter().flat_map(|turn| chat(turn, &draft.hollow)).collect(),
+        Dialect::Responses => draft.turns.iter().flat_map(items::of_turn).collect(),
+        Dialect::Anthropic => draft.turns.iter().map(anthropic).collect(),
+        Dialect::Gemini => draft.turns.iter().map(gemini).collect(),
+        Dialect::Bedrock => draft.turns.iter().map(bedrock).collect(),
+    }
+}
+
+/// An object of the fields that have a value.
+pub(super) fn object(fields: Vec<(&str, Option<Value>)>) -> Value {
+    let mut map = Map::new();
+    for (key, value) in fields {
+        if let Some(value) = value {
+            map.insert(key.to_owned(), value);
+        }
+    }
+    Value::Object(map)
+}
+
+/// The role of a speaker, where the assistant is called `assistant`.
+pub(super) fn role(speaker: Speaker) -> &'static str {
+    match speaker {
+        Speaker::User => "user",
+        Speaker::Assistant => "assistant",
+        Speaker::System => "system",
+    }
+}
+
+fn chat(turn: &Turn, hollow: &Option<Value>) -> Vec<Value> {
+    let mut messages = Vec::new();
+    let mut texts = Vec::new();
+    let mut calls = Vec::new();
+    let mut reasoning = None;
+    for part in &turn.parts {
+        match part {
+            Part::Text(text) => texts.push(text.as_str()),
+            Part::Call(call) => calls.push(chat_call(call)),
+            Part::Thinking(thinking) => reasoning = Some(json!(thinking.text)),
+            Part::ServerCall(_) | Part::ServerAnswer(_) => {}
+            Part::Answer(answer) => {
+                if !texts.is_empty() {
+                    let content = chat_content(&std::mem::take(&mut texts), turn.plain);
+                    messages.push(json!({"role": role(turn.speaker), "content": content}));
+                }
+                messages.push(object(vec![
+                    ("role", Some(json!("tool"))),
+                    ("tool_call_id", answer.id.clone()),
+                    ("content", Some(chat_content(&[answer.text.as_str()], !answer.parts))),
+                ]));
+            }
+        }
+    }
+    if texts.is_empty() && calls.is_empty() && reasoning.is_none() && !messages.is_empty() {
+        return messages;
+    }
+    let content = match texts.as_slice() {
+        [] => hollow.clone(),
+        texts => Some(chat_content(texts, turn.plain)),
+    };
+    messages.push(object(vec![
+        ("role", Some(json!(role(turn.speaker)))),
+        ("content", content),
+        ("reasoning_content", reasoning),
+        ("tool_calls", (!calls.is_empty()).then_some(Value::Array(calls))),
+    ]));
+    messages
+}
+
+fn chat_content(texts: &[&str], plain: bool) -> Value {
+    match texts {
+        [text] if plain => json!(text),
+        texts => texts.iter().map(|text| json!({"type": "text", "text": text})).collect(),
+    }
+}
+
+fn chat_call(call: &Call) -> Value {
+    let (kind, body) = match call.family {
+        "custom_tool_call" => {
+            ("custom", json!({"name": call.name, "input": format!("raw {}", call.arguments)}))
+        }
+        _ => ("function", json!({"name": call.name, "arguments": call.arguments.to_string()})),
+    };
+    object(vec![("id", call.id.clone()), ("type", Some(json!(kind))), (kind, Some(body))])
+}
+
+fn anthropic(turn: &Turn) -> Value {
+    if let ([Part::Text(text)], true) = (turn.parts.as_slice(), turn.plain) {
+        return json!({"role": role(turn.speaker), "content": text});
+    }
+    let blocks: Vec<Value> = turn.parts.iter().map(anthropic_block).collect();
+    json!({"role": role(turn.speaker), "content": blocks})
+}
+
+fn anthropic_block(part: &Part) -> Value {
+    let kind = |kind: &str| ("type", Some(json!(kind)));
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Call(call) => object(vec![
+            kind("tool_use"),
+            ("id", call.id.clone()),
+            ("name", Some(json!(call.name))),
+            ("input", Some(call.arguments.clone())),
+        ]),
+        Part::Answer(answer) => object(vec![
+            kind("tool_result"),
+            ("tool_use_id", answer.id.clone()),
+            ("content", Some(chat_content(&[answer.text.as_str()], !answer.parts))),
+        ]),
+        Part::Thinking(thinking) => object(vec![
+            kind("thinking"),
+            ("thinking", Some(json!(thinking.text))),
+            ("signature", thinking.seal.as_ref().map(|seal| json!(seal))),
+        ]),
+        Part::ServerCall(id) => json!({
+            "type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "fox"}
+        }),
+        Part::ServerAnswer(id) => {
+            json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []})
+        }
+    }
+}
+
+fn gemini(turn: &Turn) -> Value {
+    let role = match turn.speaker {
+        Speaker::User => "user",
+        Speaker::Assistant => "model",
+        Speaker::System => "system",
+    };
+    let parts: Vec<Value> = turn.parts.iter().map(gemini_part).collect();
+    json!({"role": role, "parts": parts})
+}
+
+fn gemini_part(part: &Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"text": text}),
+        Part::Call(call) => {
+            let body = object(vec![
+                ("id", call.id.clone()),
+                ("name", Some(json!(call.name))),
+                ("args", Some(call.arguments.clone())),
+            ]);
+            let signature = call.signature.as_ref().map(|signature| json!(signature));
+            object(vec![("functionCall", Some(body)), ("thoughtSignature", signature)])
+        }
+        Part::Answer(answer) => {
+            let Answer { id, name, text, .. } = answer;
+            let response = Some(json!({"output": text}));
+            let fields =
+                vec![("id", id.clone()), ("name", Some(json!(name))), ("response", response)];
+            json!({"functionResponse": object(fields)})
+        }
+        Part::Thinking(thinking) => json!({"text": thinking.text, "thought": true}),
+        Part::ServerCall(_) => json!({"executableCode": {"language": "PYTHON", "code": "1 + 1"}}),
+        Part::ServerAnswer(_) => {
+            json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "2"}})
+        }
+    }
+}
+
+fn bedrock(turn: &Turn) -> Value {
+    let blocks: Vec<Value> = turn.parts.iter().filter_map(bedrock_block).collect();
+    json!({"role": role(turn.speaker), "content": blocks})
+}
+
+fn bedrock_block(part: &Part) -> Option<Value> {
+    Some(match part {
+        Part::Text(text) => json!({"text": text}),
+        Part::Call(call) => json!({"toolUse": object(vec![
+            ("toolUseId", call.id.clone()),
+            ("name", Some(json!(call.name))),
+            ("input", Some(call.arguments.clone())),
+        ])}),
+        Part::Answer(answer) => json!({"toolResult": object(vec![
+            ("toolUseId", answer.id.clone()),
+            ("content", Some(json!([{"text": answer.text}]))),
+        ])}),
+        Part::Thinking(thinking) => json!({"reasoningContent": {"reasoningText": object(vec![
+            ("text", Some(json!(thinking.text))),
+            ("signature", thinking.seal.as_ref().map(|seal| json!(seal))),
+        ])}}),
+        Part::ServerCall(id) => json!({"toolUse": {
+            "toolUseId": id, "name": "web_search", "input": {}, "type": "server_tool_use"
+        }}),
+        // The wire form of a server answer is not modelled for this dialect.
+        Part::ServerAnswer(_) => return None,
+    })
+}

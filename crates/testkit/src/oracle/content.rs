@@ -1,0 +1,203 @@
+//! Rules 301 to 303, 307 to 309, 311, 312 and 314: what messages hold, and what they must not lack.
+
+use serde_json::Value;
+
+use super::reading::{Block, Kind, Layout, Message, Place, Role, id, text};
+use super::{Case, Profile::*, Rule, chat_call};
+use crate::dialect::Dialect;
+
+pub(super) const RULES: &[Rule] = &[
+    (301, empty_message),
+    (302, malformed_arguments),
+    (303, empty_answer),
+    (307, media_in_answer),
+    (308, empty_text),
+    (309, empty_call_list),
+    (311, null_content),
+    (312, trailing_whitespace),
+    (314, empty_history),
+];
+
+fn empty_message(case: &Case<'_>) -> Vec<String> {
+    let last = case.reading.messages.len().checked_sub(1);
+    case.messages(|index| {
+        let message = &case.reading.messages[index];
+        match case.reading.dialect {
+            Dialect::Chat => empty_chat_message(case, message),
+            Dialect::Anthropic | Dialect::Bedrock => {
+                let content = message.field("content");
+                let prefill = case.under(&[Anthropic])
+                    && Some(index) == last
+                    && message.role == Role::Assistant;
+                let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill;
+                applies && (hollow(content) || content == Some(&Value::from("")))
+            }
+            Dialect::Gemini => case.under(&[Gemini, Strict]) && hollow(message.field("parts")),
+            Dialect::Responses => false,
+        }
+    })
+}
+
+fn empty_chat_message(case: &Case<'_>, message: &Message<'_>) -> bool {
+    let content = message.field("content");
+    let blank = content.and_then(Value::as_str).is_some_and(|text| text.trim().is_empty());
+    let says_otherwise =
+        ["refusal", "audio", "function_call"].iter().any(|key| message.field(key).is_some());
+    match message.role {
+        Role::Assistant if message.calls() => false,
+        Role::Assistant => {
+            let nothing = hollow(content) && !says_otherwise;
+            (nothing && case.under(&[OpenaiChat, Mistral, Strict]))
+                || (blank && case.under(&[Strict]))
+        }
+        Role::User => {
+            (hollow(content) && case.under(&[OpenaiChat, Strict]))
+                || (blank && case.under(&[Strict]))
+        }
+        Role::System | Role::Answer | Role::Other => false,
+    }
+}
+
+fn malformed_arguments(case: &Case<'_>) -> Vec<String> {
+    case.calls(|call| {
+        let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
+        let objects = case.under(&[Anthropic, Gemini, Bedrock, Strict]);
+        match case.reading.dialect {
+            Dialect::Anthropic | Dialect::Bedrock => {
+                objects && !body.get("input").is_some_and(Value::is_object)
+            }
+            Dialect::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
+            Dialect::Chat => match chat_call(body) {
+                (true, _) => false,
+                (false, function) => {
+                    malformed_string(case, function.and_then(|it| it.get("arguments")))
+                }
+            },
+            Dialect::Responses => {
+                call.family == "function_call" && malformed_string(case, body.get("arguments"))
+            }
+        }
+    })
+}
+
+fn malformed_string(case: &Case<'_>, arguments: Option<&Value>) -> bool {
+    let Some(arguments) = arguments.and_then(Value::as_str) else {
+        return case.under(&[OpenaiChat, Deepseek, OpenaiResponses, Strict]);
+    };
+    let parsed = serde_json::from_str::<Value>(arguments);
+    case.under(&[Strict]) && !parsed.is_ok_and(|value| value.is_object())
+}
+
+fn empty_answer(case: &Case<'_>) -> Vec<String> {
+    case.answers(|answer| {
+        let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
+        let key = if case.reading.layout == Layout::Items { "output" } else { "content" };
+        let content = body.get(key).filter(|content| !content.is_null());
+        let empty = hollow(content) || content == Some(&Value::from(""));
+        match case.reading.dialect {
+            Dialect::Chat => {
+                let lacks = content.is_none() && case.under(&[OpenaiChat, Mistral, Strict]);
+                lacks || (empty && case.under(&[Strict]))
+            }
+            Dialect::Responses => {
+                let applies = ["function_call", "custom_tool_call"].contains(&answer.family);
+                let lacks = content.is_none() && case.under(&[OpenaiResponses, Strict]);
+                applies && (lacks || (empty && case.under(&[Strict])))
+            }
+            Dialect::Bedrock => {
+                let failed = text(body, "status") == Some("error");
+                let silent = failed && hollow(content);
+                (content.is_none() || silent) && case.under(&[Bedrock, Strict])
+            }
+            Dialect::Anthropic => empty && case.under(&[Strict]),
+            Dialect::Gemini => false,
+        }
+    })
+}
+
+fn media_in_answer(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiChat, Deepseek, Strict]) || case.reading.layout != Layout::Chat {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let message = &case.reading.messages[index];
+        let parts = message.field("content").and_then(Value::as_array);
+        let media = |part: &Value| !matches!(text(part, "type"), Some("text" | "refusal"));
+        message.role == Role::Answer && parts.into_iter().flatten().any(media)
+    })
+}
+
+fn empty_text(case: &Case<'_>) -> Vec<String> {
+    let breaks = |block: &Block<'_>| {
+        let Some(words) = block.text() else { return false };
+        match case.profile {
+            Anthropic => words.is_empty(),
+            Bedrock | Strict => words.trim().is_empty(),
+            Gemini => words.is_empty() && id(block.value, "thoughtSignature").is_none(),
+            OpenaiChat | OpenaiResponses | Mistral | Deepseek => false,
+        }
+    };
+    match case.reading.layout {
+        Layout::Blocks => case.blocks(|message, at| {
+            let block = &case.reading.messages[message].blocks[at];
+            matches!(block.place, Place::Content(_)) && breaks(block)
+        }),
+        Layout::Chat if case.under(&[Strict]) => case.messages(|index| {
+            let content = case.reading.messages[index].field("content").and_then(Value::as_array);
+            content.into_iter().flatten().any(|part| {
+                let words = text(part, "text");
+                text(part, "type") == Some("text")
+                    && words.is_some_and(|words| words.trim().is_empty())
+            })
+        }),
+        Layout::Chat | Layout::Items => Vec::new(),
+    }
+}
+
+fn empty_call_list(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout != Layout::Chat {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let calls = case.reading.messages[index].field("tool_calls").and_then(Value::as_array);
+        calls.is_some_and(Vec::is_empty)
+    })
+}
+
+fn null_content(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Strict]) || case.reading.layout != Layout::Chat {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let message = &case.reading.messages[index];
+        message.calls() && message.field("content").is_none()
+    })
+}
+
+fn trailing_whitespace(case: &Case<'_>) -> Vec<String> {
+    let last = case.reading.messages.len().checked_sub(1);
+    if !case.under(&[Anthropic]) || case.reading.dialect != Dialect::Anthropic {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let message = &case.reading.messages[index];
+        let words =
+            message.blocks.last().filter(|block| block.kind == Kind::Text).and_then(Block::text);
+        let ends_in_space = words.is_some_and(|words| words.ends_with(char::is_whitespace));
+        Some(index) == last && message.role == Role::Assistant && ends_in_space
+    })
+}
+
+fn empty_history(case: &Case<'_>) -> Vec<String> {
+    let empty = case.reading.request && case.reading.list.is_some_and(Vec::is_empty);
+    if empty { vec!["[]".to_owned()] } else { Vec::new() }
+}
+
+/// Absent, null or an empty array.
+fn hollow(content: Option<&Value>) -> bool {
+    match content {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(elements)) => elements.is_empty(),
+        Some(_) => false,
+    }
+}

@@ -1,0 +1,114 @@
+//! Rules 201 to 207: names that calls and items carry.
+
+use super::matching::Call;
+use super::reading::{Kind, Layout, Role, id, text};
+use super::{Case, Profile::*, Rule};
+use crate::dialect::Dialect;
+
+pub(super) const RULES: &[Rule] = &[
+    (201, duplicate_call_id),
+    (202, reused_call_id),
+    (203, illegal_call_id),
+    (204, missing_call_id),
+    (205, item_id_prefix),
+    (206, unstored_item),
+    (207, illegal_tool_name),
+];
+
+fn duplicate_call_id(case: &Case<'_>) -> Vec<String> {
+    if case.under(&[Gemini]) {
+        return Vec::new();
+    }
+    let twin = |call: &Call<'_>, other: &Call<'_>| {
+        let same = other.id == call.id && other.family == call.family;
+        same && other.group == call.group && other.position < call.position
+    };
+    case.calls(|call| {
+        call.id.is_some() && case.matching.calls.iter().any(|other| twin(call, other))
+    })
+}
+
+fn reused_call_id(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Strict]) {
+        return Vec::new();
+    }
+    let used = |call: &Call<'_>, other: &Call<'_>| other.id == call.id && other.group < call.group;
+    case.calls(|call| {
+        call.id.is_some() && case.matching.calls.iter().any(|other| used(call, other))
+    })
+}
+
+fn illegal_call_id(case: &Case<'_>) -> Vec<String> {
+    case.calls(|call| {
+        let Some(id) = call.id else { return false };
+        let length = id.chars().count();
+        let made_of =
+            |also: &str| id.chars().all(|it| it.is_ascii_alphanumeric() || also.contains(it));
+        let legal = match case.profile {
+            Anthropic => made_of("_-"),
+            OpenaiChat => length <= 40,
+            OpenaiResponses => length <= 64,
+            Bedrock => made_of("_.:-") && length <= 64,
+            Mistral | Strict => made_of("") && length == 9,
+            Gemini | Deepseek => true,
+        };
+        !legal
+    })
+}
+
+fn missing_call_id(case: &Case<'_>) -> Vec<String> {
+    if case.under(&[Gemini]) || case.reading.dialect == Dialect::Gemini {
+        return Vec::new();
+    }
+    case.calls(|call| call.id.is_none())
+}
+
+fn item_id_prefix(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiResponses, Strict]) || case.reading.layout != Layout::Items {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let item = &case.reading.messages[index];
+        let prefix = match text(item.value, "type") {
+            Some("function_call") => "fc",
+            Some("custom_tool_call") => "ctc",
+            Some("reasoning") => "rs",
+            Some("message") | None if item.role == Role::Assistant => "msg",
+            _ => return false,
+        };
+        text(item.value, "id").is_some_and(|id| !id.starts_with(prefix))
+    })
+}
+
+fn unstored_item(case: &Case<'_>) -> Vec<String> {
+    let store = case.reading.root.get("store").and_then(serde_json::Value::as_bool);
+    let applies = case.under(&[OpenaiResponses]) && case.reading.layout == Layout::Items;
+    if !applies || !case.reading.request || store != Some(false) {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let item = &case.reading.messages[index];
+        let sealed = id(item.value, "encrypted_content").is_some();
+        item.has(Kind::Reasoning) && id(item.value, "id").is_some() && !sealed
+    })
+}
+
+fn illegal_tool_name(case: &Case<'_>) -> Vec<String> {
+    case.calls(|call| {
+        let items = case.reading.layout == Layout::Items;
+        if items && !["function_call", "custom_tool_call"].contains(&call.family) {
+            return false;
+        }
+        let Some(name) = call.name else { return true };
+        let length = name.chars().count();
+        let made_of =
+            |also: &str| name.chars().all(|it| it.is_ascii_alphanumeric() || also.contains(it));
+        let starts = |it: char| it.is_ascii_alphabetic() || it == '_';
+        let legal = match case.profile {
+            OpenaiChat | Deepseek | Mistral | Bedrock | Strict => made_of("_-") && length <= 64,
+            Anthropic | OpenaiResponses => made_of("_-") && length <= 128,
+            Gemini => name.starts_with(starts) && made_of("_.:-") && length <= 128,
+        };
+        !legal || length == 0
+    })
+}

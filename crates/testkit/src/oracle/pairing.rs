@@ -1,0 +1,105 @@
+//! Rules 101 to 108: every call has its answer, in its place.
+
+use super::matching::{Answer, Fate};
+use super::reading::{Kind, Layout, Role};
+use super::{Case, Profile::*, Rule};
+use crate::dialect::Dialect;
+
+pub(super) const RULES: &[Rule] = &[
+    (101, unanswered_call),
+    (102, orphan_answer),
+    (103, displaced_answer),
+    (104, duplicate_answer),
+    (105, split_answers),
+    (106, split_turn),
+    (107, name_mismatch),
+    (108, too_many_calls),
+];
+
+fn unanswered_call(case: &Case<'_>) -> Vec<String> {
+    let last = case.matching.groups.len().checked_sub(1);
+    let open_tail = case.tail_pending && only_answers_follow(case);
+    let exempt = |group: usize| open_tail && Some(group) == last;
+    case.calls(|call| !call.answered && !exempt(call.group))
+}
+
+fn only_answers_follow(case: &Case<'_>) -> bool {
+    let Some(group) = case.matching.groups.last() else { return false };
+    case.reading.messages.iter().skip(group.messages.end).all(|message| match case.reading.layout {
+        Layout::Chat | Layout::Items => message.role == Role::Answer,
+        Layout::Blocks => {
+            let answers = message.blocks.iter().all(|block| block.kind == Kind::Answer);
+            message.role == Role::User && answers && !message.blocks.is_empty()
+        }
+    })
+}
+
+fn orphan_answer(case: &Case<'_>) -> Vec<String> {
+    case.answers(|answer| answer.fate == Fate::Orphan && !case.reading.stateful)
+}
+
+fn displaced_answer(case: &Case<'_>) -> Vec<String> {
+    case.answers(|answer| {
+        let Some(call) = case.matching.call_of(answer) else { return false };
+        let before = answer.position < call.position;
+        let elsewhere = !at_home(case, answer) && !is_late(case, answer);
+        match case.reading.layout {
+            Layout::Items => before || (elsewhere && case.under(&[Deepseek, Strict])),
+            Layout::Chat | Layout::Blocks => elsewhere && !in_assistant(case, answer),
+        }
+    })
+}
+
+fn duplicate_answer(case: &Case<'_>) -> Vec<String> {
+    case.answers(|answer| answer.fate == Fate::Duplicate)
+}
+
+fn split_answers(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Gemini, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+        return Vec::new();
+    }
+    case.answers(|answer| is_late(case, answer))
+}
+
+fn split_turn(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Gemini, Bedrock, Deepseek, Strict]) || case.reading.layout == Layout::Items {
+        return Vec::new();
+    }
+    let split = case.matching.groups.iter().filter(|group| group.messages.len() >= 2);
+    split.map(|group| format!("[{}]", group.messages.start)).collect()
+}
+
+fn name_mismatch(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Gemini, Strict]) || case.reading.dialect != Dialect::Gemini {
+        return Vec::new();
+    }
+    case.answers(|answer| match case.matching.call_of(answer) {
+        Some(call) => answer.name.is_none() || answer.name != call.name,
+        None => false,
+    })
+}
+
+fn too_many_calls(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiChat, Strict]) || case.reading.layout == Layout::Items {
+        return Vec::new();
+    }
+    case.messages(|index| {
+        let message = &case.reading.messages[index];
+        let calls = message.blocks.iter().filter(|block| block.kind == Kind::Call).count();
+        message.role == Role::Assistant && calls > 128
+    })
+}
+
+fn at_home(case: &Case<'_>, answer: &Answer<'_>) -> bool {
+    let call = case.matching.call_of(answer);
+    call.is_some_and(|call| case.matching.groups[call.group].home.contains(&answer.position.0))
+}
+
+fn is_late(case: &Case<'_>, answer: &Answer<'_>) -> bool {
+    let call = case.matching.call_of(answer);
+    call.is_some_and(|call| case.matching.groups[call.group].late.contains(&answer.position.0))
+}
+
+fn in_assistant(case: &Case<'_>, answer: &Answer<'_>) -> bool {
+    case.reading.role(answer.position.0) == Some(Role::Assistant)
+}

@@ -1,0 +1,166 @@
+//! Rules 501 to 503, 601 and 602: reasoning, and tools that the provider runs itself.
+
+use super::reading::{Block, Kind, Layout, Role, field, id, text};
+use super::{Case, Profile::*, Rule};
+use crate::dialect::Dialect;
+
+pub(super) const RULES: &[Rule] = &[
+    (501, detached_reasoning),
+    (502, missing_reasoning),
+    (503, foreign_signature),
+    (601, dead_server_call),
+    (602, orphan_server_answer),
+];
+
+fn detached_reasoning(case: &Case<'_>) -> Vec<String> {
+    let messages = &case.reading.messages;
+    match case.reading.layout {
+        Layout::Blocks if case.under(&[Anthropic, Bedrock, Strict]) => {
+            let runs = case.reading.assistant_runs().into_iter();
+            let detached = runs.filter(|(start, end)| {
+                let last = messages[*start..*end].iter().flat_map(|message| &message.blocks).last();
+                last.is_some_and(|block| block.kind == Kind::Reasoning)
+            });
+            detached.map(|(_, end)| format!("[{}]", end - 1)).collect()
+        }
+        Layout::Items if case.under(&[OpenaiResponses, Strict]) => case.messages(|index| {
+            let next = messages[index..].iter().find(|item| !item.has(Kind::Reasoning));
+            let attached = next.is_some_and(|item| item.role == Role::Assistant);
+            messages[index].has(Kind::Reasoning) && !attached
+        }),
+        Layout::Chat | Layout::Blocks | Layout::Items => Vec::new(),
+    }
+}
+
+fn missing_reasoning(case: &Case<'_>) -> Vec<String> {
+    match (case.reading.dialect, case.profile) {
+        (Dialect::Chat, Deepseek) => missing_reasoning_content(case),
+        (Dialect::Gemini, Gemini) => missing_thought_signature(case),
+        (Dialect::Anthropic, Anthropic) => missing_thinking(case),
+        _ => Vec::new(),
+    }
+}
+
+fn missing_reasoning_content(case: &Case<'_>) -> Vec<String> {
+    let messages = &case.reading.messages;
+    let reasons = |index: usize| text(messages[index].value, "reasoning_content").is_some();
+    let assistant = |index: usize| messages[index].role == Role::Assistant;
+    let thinks = case.reading.root_text("model").contains("reasoner")
+        || thinking_enabled(case)
+        || (0..messages.len()).any(|index| assistant(index) && reasons(index));
+    case.messages(|index| thinks && messages[index].calls() && !reasons(index))
+}
+
+fn missing_thought_signature(case: &Case<'_>) -> Vec<String> {
+    let messages = &case.reading.messages;
+    let signed = |block: &Block<'_>| id(block.value, "thoughtSignature").is_some();
+    let mut calls = messages
+        .iter()
+        .flat_map(|message| &message.blocks)
+        .filter(|block| block.kind == Kind::Call);
+    let in_use = calls.any(signed) || case.reading.root_text("model").contains("gemini-3");
+    let asks = |index: &usize| {
+        let message = &messages[*index];
+        message.role == Role::User && message.has(Kind::Text) && !message.has(Kind::Answer)
+    };
+    let current = (0..messages.len()).rfind(asks).map_or(0, |index| index + 1);
+    case.messages(|index| {
+        let message = &messages[index];
+        let first = message.blocks.iter().find(|block| block.kind == Kind::Call);
+        let unsigned = first.is_some_and(|block| !signed(block));
+        in_use && index >= current && message.role == Role::Assistant && unsigned
+    })
+}
+
+fn missing_thinking(case: &Case<'_>) -> Vec<String> {
+    let messages = &case.reading.messages;
+    let answers_last = messages
+        .last()
+        .is_some_and(|message| message.role == Role::User && message.has(Kind::Answer));
+    if !case.reading.request || !thinking_enabled(case) || !answers_last {
+        return Vec::new();
+    }
+    let Some((start, end)) = case.reading.assistant_runs().pop() else { return Vec::new() };
+    let first = messages[start..end].iter().flat_map(|message| &message.blocks).next();
+    match first.map(|block| block.kind) {
+        Some(Kind::Reasoning) => Vec::new(),
+        _ => vec![format!("[{start}]")],
+    }
+}
+
+fn thinking_enabled(case: &Case<'_>) -> bool {
+    let thinking = field(case.reading.root, "thinking");
+    thinking.and_then(|thinking| text(thinking, "type")) == Some("enabled")
+}
+
+fn foreign_signature(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Strict]) || case.reading.dialect != Dialect::Anthropic {
+        return Vec::new();
+    }
+    case.blocks(|message, at| {
+        let body = case.reading.messages[message].blocks[at].body;
+        match text(body, "type") {
+            Some("thinking") => id(body, "signature").is_none(),
+            Some("redacted_thinking") => id(body, "data").is_none(),
+            _ => false,
+        }
+    })
+}
+
+fn dead_server_call(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+        return Vec::new();
+    }
+    case.blocks(|message, at| {
+        let overtaken = case.reading.messages[message + 1..].iter().any(|later| match later.role {
+            Role::User => later.blocks.iter().any(|block| block.kind != Kind::Answer),
+            Role::Assistant => true,
+            Role::System | Role::Answer | Role::Other => false,
+        });
+        is_open_server_call(case, message, at) && overtaken
+    })
+}
+
+/// True when the message holds a server call without answer: the turn is paused.
+pub(super) fn open_server_call(case: &Case<'_>, message: usize) -> bool {
+    let blocks = case.reading.messages[message].blocks.len();
+    (0..blocks).any(|at| is_open_server_call(case, message, at))
+}
+
+fn is_open_server_call(case: &Case<'_>, message: usize, at: usize) -> bool {
+    let block = &case.reading.messages[message].blocks[at];
+    let Some((start, end)) = run_of(case, message) else { return false };
+    let call = id(block.body, "id");
+    let mut run = case.reading.messages[start..end].iter().flat_map(|message| &message.blocks);
+    let answered = run.any(|other| {
+        other.kind == Kind::ServerAnswer && call.is_some() && id(other.body, "tool_use_id") == call
+    });
+    block.kind == Kind::ServerCall && !answered
+}
+
+fn orphan_server_answer(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != Layout::Blocks {
+        return Vec::new();
+    }
+    case.blocks(|message, at| {
+        let messages = &case.reading.messages;
+        let block = &messages[message].blocks[at];
+        if block.kind != Kind::ServerAnswer {
+            return false;
+        }
+        let Some((start, _)) = run_of(case, message) else { return true };
+        let answers = id(block.body, "tool_use_id");
+        let before = messages[start..message].iter().flat_map(|message| &message.blocks);
+        let mut before = before.chain(&messages[message].blocks[..at]);
+        let called = before.any(|other| {
+            other.kind == Kind::ServerCall && answers.is_some() && id(other.body, "id") == answers
+        });
+        !called
+    })
+}
+
+/// The run of assistant messages around `message`.
+fn run_of(case: &Case<'_>, message: usize) -> Option<(usize, usize)> {
+    let mut runs = case.reading.assistant_runs().into_iter();
+    runs.find(|(start, end)| (*start..*end).contains(&message))
+}

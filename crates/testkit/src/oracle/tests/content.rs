@@ -1,0 +1,248 @@
+use super::{BLOCKS, Row, row};
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = messages();
+    rows.extend(arguments());
+    rows.extend(answers());
+    rows.extend(places());
+    rows.extend(texts());
+    rows
+}
+
+fn messages() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let say = |role: &str, more: &str| format!(r#"[$u,{{"role":"{role}"{more}}},$u]"#);
+    let chat = [
+        ("openai-chat", "assistant", ""),
+        ("mistral", "assistant", r#","content":null"#),
+        ("strict", "assistant", r#","content":[]"#),
+        ("strict", "assistant", r#","content":" ""#),
+        ("openai-chat", "user", r#","content":null"#),
+        ("strict", "user", r#","content":"""#),
+    ];
+    for (profile, role, empty) in chat {
+        let sound = say(role, r#","content":"x""#);
+        rows.push(row(301, "openai-chat", profile, &sound, &say(role, empty)));
+    }
+    let refusal = say("assistant", r#","content":null,"refusal":"no""#);
+    let null = say("assistant", r#","content":null"#);
+    rows.push(row(301, "openai-chat", "openai-chat", &refusal, &null));
+    rows.push(row(301, "openai-chat", "openai-chat", &say("assistant", r#","content":"""#), &null));
+    rows.push(row(301, "openai-chat", "mistral", &say("user", ""), &null));
+    for dialect in ["anthropic", "bedrock"] {
+        for profile in ["anthropic", "bedrock", "strict"] {
+            for empty in ["", r#","content":null"#, r#","content":"""#, r#","content":[]"#] {
+                let full = say("assistant", r#","content":[{"text":"x"}]"#);
+                rows.push(row(301, dialect, profile, &full, &say("assistant", empty)));
+            }
+        }
+        let prefill = r#"[$u,{"role":"assistant","content":[]}]"#;
+        rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"user","content":[]}]"#));
+        rows.push(row(301, dialect, "bedrock", "u a", prefill));
+    }
+    for empty in ["", r#","parts":[]"#] {
+        let full = say("model", r#","parts":[{"text":"x"}]"#);
+        rows.push(row(301, "gemini", "gemini", &full, &say("model", empty)));
+        rows.push(row(301, "gemini", "strict", &full, &say("model", empty)));
+    }
+    let with_calls = |more: &str| {
+        let calls = r#"[{"id":"x","function":{"name":"look","arguments":"{}"}}]"#;
+        format!(r#"[$u,{{"role":"assistant","tool_calls":{calls}{more}}}]"#)
+    };
+    rows.push(row(311, "openai-chat", "strict", &with_calls(r#","content":"""#), &with_calls("")));
+    rows.push(row(311, "openai-chat", "strict", "u a", &with_calls(r#","content":null"#)));
+    let no_calls = r#"[$u,{"role":"assistant","content":"x","tool_calls":[]}]"#;
+    rows.push(row(309, "openai-chat", "openai-chat", "u a[x] r[x]", no_calls));
+    rows.push(row(309, "openai-chat", "strict", "u a", no_calls));
+    for dialect in crate::DIALECTS {
+        let list = match dialect {
+            "openai-responses" => "input",
+            "gemini" => "contents",
+            _ => "messages",
+        };
+        let request = |more: &str| format!(r#"{{"{list}":[]{more}}}"#);
+        rows.push(row(314, dialect, dialect, &request(""), &request(r#","model":"m""#)));
+    }
+    rows
+}
+
+fn arguments() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let call = |dialect: &str, arguments: &str| match dialect {
+        "openai-chat" => format!(
+            r#"[{{"role":"assistant","tool_calls":[{{"id":"x","function":{{"name":"n"{arguments}}}}}]}}]"#
+        ),
+        "openai-responses" => format!(r#"[{{"type":"function_call","call_id":"x"{arguments}}}]"#),
+        "anthropic" => {
+            format!(
+                r#"[{{"role":"assistant","content":[{{"type":"tool_use","id":"x"{arguments}}}]}}]"#
+            )
+        }
+        "gemini" => format!(
+            r#"[{{"role":"model","parts":[{{"functionCall":{{"name":"n"{arguments}}}}}]}}]"#
+        ),
+        _ => format!(
+            r#"[{{"role":"assistant","content":[{{"toolUse":{{"name":"n"{arguments}}}}}]}}]"#
+        ),
+    };
+    for dialect in ["openai-chat", "openai-responses"] {
+        let sound = call(dialect, r#","arguments":"{}""#);
+        for profile in ["openai-chat", "deepseek", "openai-responses", "strict"] {
+            rows.push(row(302, dialect, profile, &sound, &call(dialect, "")));
+            rows.push(row(302, dialect, profile, &sound, &call(dialect, r#","arguments":{}"#)));
+        }
+        let cut = call(dialect, r#","arguments":"{\"a\":""#);
+        rows.push(row(302, dialect, "strict", &sound, &cut));
+        rows.push(row(302, dialect, "strict", &sound, &call(dialect, r#","arguments":"[1]""#)));
+        rows.push(row(302, dialect, "openai-chat", &cut, &call(dialect, r#","arguments":null"#)));
+    }
+    let custom =
+        r#"[{"role":"assistant","tool_calls":[{"id":"x","type":"custom","custom":{"name":"n"}}]}]"#;
+    rows.push(row(302, "openai-chat", "strict", custom, &call("openai-chat", "")));
+    for profile in ["anthropic", "gemini", "bedrock", "strict"] {
+        for (dialect, key) in [("anthropic", "input"), ("gemini", "args"), ("bedrock", "input")] {
+            let sound = call(dialect, &format!(r#","{key}":{{}}"#));
+            let broken = call(dialect, &format!(r#","{key}":"{{}}""#));
+            rows.push(row(302, dialect, profile, &sound, &broken));
+        }
+        rows.push(row(
+            302,
+            "gemini",
+            profile,
+            &call("gemini", ""),
+            &call("gemini", r#","args":[]"#),
+        ));
+        rows.push(row(
+            302,
+            "bedrock",
+            profile,
+            &call("bedrock", r#","input":{}"#),
+            &call("bedrock", ""),
+        ));
+    }
+    rows
+}
+
+fn answers() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let answer = |dialect: &str, content: &str| match dialect {
+        "openai-chat" => {
+            format!(r#"[$u,$c,{{"role":"tool","tool_call_id":"callid001"{content}}}]"#)
+        }
+        "openai-responses" => {
+            format!(r#"[$u,$c,{{"type":"function_call_output","call_id":"callid001"{content}}}]"#)
+        }
+        "anthropic" => format!(
+            r#"[$u,$c,{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"callid001"{content}}}]}}]"#
+        ),
+        _ => format!(
+            r#"[$u,$c,{{"role":"user","content":[{{"toolResult":{{"toolUseId":"callid001"{content}}}}}]}}]"#
+        ),
+    };
+    let cells = [
+        ("openai-chat", "openai-chat", r#","content":"""#, r#","content":null"#),
+        ("openai-chat", "mistral", r#","content":[]"#, ""),
+        ("openai-chat", "strict", r#","content":"x""#, r#","content":"""#),
+        ("openai-chat", "strict", r#","content":" ""#, r#","content":[]"#),
+        ("openai-responses", "openai-responses", r#","output":"""#, ""),
+        ("openai-responses", "strict", r#","output":"x""#, r#","output":[]"#),
+        ("anthropic", "strict", r#","content":"x""#, ""),
+        ("anthropic", "strict", r#","content":[{}]"#, r#","content":[]"#),
+        ("bedrock", "bedrock", r#","content":[]"#, ""),
+        (
+            "bedrock",
+            "bedrock",
+            r#","content":[],"status":"success""#,
+            r#","content":[],"status":"error""#,
+        ),
+    ];
+    for (dialect, profile, sound, broken) in cells {
+        rows.push(row(303, dialect, profile, &answer(dialect, sound), &answer(dialect, broken)));
+    }
+    let media = |kind: &str| {
+        answer("openai-chat", &format!(r#","content":[{{"type":"text"}},{{"type":"{kind}"}}]"#))
+    };
+    for profile in ["openai-chat", "deepseek", "strict"] {
+        rows.push(row(307, "openai-chat", profile, &media("text"), &media("image_url")));
+    }
+    rows
+}
+
+fn places() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let tool_calls = |role: &str| {
+        format!(r#"[$u,{{"role":"{role}","content":"x","tool_calls":[{{"id":"x"}}]}}]"#)
+    };
+    rows.push(row(
+        304,
+        "openai-chat",
+        "openai-chat",
+        &tool_calls("assistant"),
+        &tool_calls("user"),
+    ));
+    for dialect in BLOCKS {
+        let (list, assistant) =
+            if dialect == "gemini" { ("parts", "model") } else { ("content", "assistant") };
+        let text = r#"{"type":"text","text":"x"}"#;
+        let (call, answer, reasoning) = match dialect {
+            "anthropic" => (
+                r#"{"type":"tool_use","id":"x"}"#,
+                r#"{"type":"tool_result","tool_use_id":"x"}"#,
+                r#"{"type":"thinking"}"#,
+            ),
+            "gemini" => (
+                r#"{"functionCall":{"id":"x"}}"#,
+                r#"{"functionResponse":{"id":"x"}}"#,
+                r#"{"text":"t","thought":true}"#,
+            ),
+            _ => (
+                r#"{"toolUse":{"toolUseId":"x"}}"#,
+                r#"{"toolResult":{"toolUseId":"x"}}"#,
+                r#"{"reasoningContent":{}}"#,
+            ),
+        };
+        let says =
+            |role: &str, blocks: &str| format!(r#"[$u,{{"role":"{role}","{list}":[{blocks}]}}]"#);
+        let mut add = |code, profile, sound: String, broken: String| {
+            rows.push(row(code, dialect, profile, &sound, &broken));
+        };
+        for profile in crate::PROFILES {
+            add(304, profile, says(assistant, call), says("user", call));
+            add(304, profile, says("user", answer), says(assistant, answer));
+            add(304, profile, says(assistant, reasoning), says("user", reasoning));
+        }
+        let (late, early) = (format!("{text},{answer}"), format!("{answer},{text}"));
+        for profile in ["anthropic", "bedrock", "gemini", "strict"] {
+            add(305, profile, says("user", &early), says("user", &late));
+        }
+        let (late, early) = (format!("{call},{text}"), format!("{text},{call}"));
+        for profile in ["anthropic", "strict"] {
+            add(306, profile, says(assistant, &early), says(assistant, &late));
+        }
+        add(310, "strict", says("user", answer), says("user", &format!("{answer},{text}")));
+    }
+    rows
+}
+
+fn texts() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let say = |list: &str, text: &str| {
+        format!(r#"[{{"role":"user","{list}":[{{"type":"text","text":"{text}"}}]}}]"#)
+    };
+    for dialect in BLOCKS {
+        let list = if dialect == "gemini" { "parts" } else { "content" };
+        rows.push(row(308, dialect, "anthropic", &say(list, " "), &say(list, "")));
+        rows.push(row(308, dialect, "bedrock", &say(list, "x"), &say(list, " ")));
+        rows.push(row(308, dialect, "strict", &say(list, "x"), &say(list, "\\n")));
+        rows.push(row(308, dialect, "gemini", &say(list, " "), &say(list, "")));
+    }
+    let signed = r#"[{"parts":[{"text":"","thoughtSignature":"s"}]}]"#;
+    rows.push(row(308, "gemini", "gemini", signed, r#"[{"parts":[{"text":""}]}]"#));
+    rows.push(row(308, "openai-chat", "strict", &say("content", "x"), &say("content", "")));
+    let ends = |content: &str| format!(r#"[$u,{{"role":"assistant","content":{content}}}]"#);
+    for broken in [ends(r#""x ""#), ends(r#"[{"type":"text","text":"x\n"}]"#), ends(r#"" ""#)] {
+        rows.push(row(312, "anthropic", "anthropic", &ends(r#""x""#), &broken));
+        rows.push(row(312, "anthropic", "anthropic", &ends(r#""""#), &broken));
+    }
+    rows
+}

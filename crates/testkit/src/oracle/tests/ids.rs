@@ -1,0 +1,126 @@
+use super::{BLOCKS, Row, row};
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for dialect in crate::DIALECTS {
+        rows.push(row(201, dialect, "anthropic", "u a[x y] r[x y]", "u a[x x] r[x x]"));
+        rows.push(row(202, dialect, "strict", "u a[x] r[x] a[y] r[y]", "u a[x] r[x] a[x] r[x]"));
+        rows.extend(legal_ids(dialect));
+    }
+    for dialect in ["openai-chat", "anthropic", "bedrock", "openai-responses"] {
+        for id in ["null", "\"\"", "7"] {
+            rows.push(row(
+                204,
+                dialect,
+                dialect,
+                &call(dialect, "\"x\"", "\"look\""),
+                &call(dialect, id, "\"look\""),
+            ));
+        }
+    }
+    for dialect in crate::DIALECTS {
+        let named = |name: &str| call(dialect, "\"x\"", name);
+        for profile in crate::PROFILES {
+            for bad in ["\"my tool!\"", "\"\"", "null", "3"] {
+                rows.push(row(207, dialect, profile, &named("\"a_B-9\""), &named(bad)));
+            }
+        }
+        let (of_65, of_129) = (named(&quoted(65)), named(&quoted(129)));
+        rows.push(row(207, dialect, "bedrock", &named(&quoted(64)), &of_65));
+        rows.push(row(207, dialect, "anthropic", &of_65, &of_129));
+        rows.push(row(207, dialect, "gemini", &named("\"_a.b:c-d\""), &named("\"9lives\"")));
+    }
+    rows.extend(items());
+    rows
+}
+
+fn legal_ids(dialect: &'static str) -> Vec<Row> {
+    let shape = |id: &str| format!("u a[{id}] r[{id}]");
+    let of = |length: usize| shape(&"i".repeat(length));
+    vec![
+        row(203, dialect, "anthropic", &shape("a-B_9"), &shape("get:0")),
+        row(203, dialect, "openai-chat", &of(40), &of(41)),
+        row(203, dialect, "openai-responses", &of(64), &of(65)),
+        row(203, dialect, "bedrock", &shape("a.b:c"), &shape("a/b")),
+        row(203, dialect, "bedrock", &of(64), &of(65)),
+        row(203, dialect, "mistral", &shape("abcDEF123"), &shape("abcDEF12")),
+        row(203, dialect, "strict", &shape("abcDEF123"), &shape("abcDEF_23")),
+    ]
+}
+
+fn quoted(length: usize) -> String {
+    format!("\"{}\"", "n".repeat(length))
+}
+
+/// A single call with an id and a name given as JSON.
+fn call(dialect: &str, id: &str, name: &str) -> String {
+    let call = match dialect {
+        "openai-chat" => format!(
+            r#"{{"role":"assistant","tool_calls":[{{"id":{id},"function":{{"name":{name},"arguments":"{{}}"}}}}]}}"#
+        ),
+        "openai-responses" => {
+            format!(r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":"{{}}"}}"#)
+        }
+        "anthropic" => format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":{id},"name":{name},"input":{{}}}}]}}"#
+        ),
+        "gemini" => {
+            format!(
+                r#"{{"role":"model","parts":[{{"functionCall":{{"id":{id},"name":{name}}}}}]}}"#
+            )
+        }
+        _ => format!(
+            r#"{{"role":"assistant","content":[{{"toolUse":{{"toolUseId":{id},"name":{name},"input":{{}}}}}}]}}"#
+        ),
+    };
+    format!("[$u,{call}]")
+}
+
+fn items() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let item = |kind: &str, id: &str| {
+        format!(r#"[$u,{{"type":"{kind}","role":"assistant","id":"{id}"}}]"#)
+    };
+    let prefixes = [
+        ("function_call", "fc"),
+        ("custom_tool_call", "ctc"),
+        ("reasoning", "rs"),
+        ("message", "msg"),
+    ];
+    for (kind, prefix) in prefixes {
+        let good = item(kind, &format!("{prefix}_1"));
+        rows.push(row(205, "openai-responses", "openai-responses", &good, &item(kind, "call_1")));
+    }
+    let other = item("web_search_call", "call_1");
+    rows.push(row(205, "openai-responses", "strict", &other, &item("message", "")));
+    let user = r#"[{"type":"message","role":"user","content":"x","id":"call_1"}]"#;
+    rows.push(row(205, "openai-responses", "openai-responses", user, &item("reasoning", "fc_1")));
+
+    let stored = |store: &str, seal: &str| {
+        format!(r#"{{"store":{store},"input":[$u,{{"type":"reasoning","id":"rs_1"{seal}}},$a]}}"#)
+    };
+    let bare = stored("false", "");
+    let empty = stored("false", r#","encrypted_content":"""#);
+    for sound in [stored("true", ""), stored("false", r#","encrypted_content":"c""#)] {
+        for broken in [&bare, &empty] {
+            rows.push(row(206, "openai-responses", "openai-responses", &sound, broken));
+        }
+    }
+    rows
+}
+
+#[test]
+fn gemini_needs_no_ids() {
+    for profile in crate::PROFILES {
+        let found = super::codes(
+            "gemini",
+            profile,
+            &super::document("gemini", &call("gemini", "null", "\"look\"")),
+        );
+        assert!(!found.contains(&204), "{profile}: {found:?}");
+    }
+    for dialect in BLOCKS {
+        let twice = super::document(dialect, "u a[x x] r[x x]");
+        assert!(!super::codes(dialect, "gemini", &twice).contains(&201), "{dialect}");
+    }
+}

@@ -1,0 +1,140 @@
+use super::{BLOCKS, NOTHING, Row, codes, document, row};
+use crate::violations;
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for dialect in crate::DIALECTS {
+        let sound = "u a[x y] r[y x] a";
+        rows.push(row(101, dialect, dialect, sound, "u a[x y] r[x] a"));
+        rows.push(row(102, dialect, dialect, sound, "u a[x] r[x y]"));
+        rows.push(row(103, dialect, dialect, sound, "u r[x] a[x] u"));
+        rows.push(row(103, dialect, "deepseek", sound, "u a[x] u a r[x]"));
+        rows.push(row(104, dialect, dialect, sound, "u a[x] r[x x]"));
+        rows.push(row(104, dialect, dialect, sound, "u a[x] r[x] a u r[x]"));
+    }
+    for dialect in BLOCKS {
+        rows.push(row(105, dialect, dialect, "u a[x y] r[x y]", "u a[x y] r[x] r[y]"));
+        rows.push(row(106, dialect, "strict", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
+    }
+    rows.push(row(106, "openai-chat", "deepseek", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
+    rows.push(row(106, "openai-chat", "deepseek", "u a a[x] r[x]", "u a[x] a[y] r[y] r[x]"));
+    let answer = |name: &str| {
+        format!(r#"[$u,$c,{{"parts":[{{"functionResponse":{{"id":"callid001"{name}}}}}]}}]"#)
+    };
+    let right = answer(r#","name":"look""#);
+    for wrong in [answer(""), answer(r#","name":"other""#), answer(r#","name":4"#)] {
+        rows.push(row(107, "gemini", "gemini", &right, &wrong));
+    }
+    for dialect in ["openai-chat", "anthropic", "gemini", "bedrock"] {
+        rows.push(row(108, dialect, "strict", &many(128), &many(129)));
+    }
+    rows
+}
+
+fn many(count: usize) -> String {
+    let ids: Vec<String> = (0..count).map(|number| format!("x{number}")).collect();
+    format!("u a[{ids}] r[{ids}]", ids = ids.join(" "))
+}
+
+#[test]
+fn shapes_break_exactly_these_rules() {
+    let table: [(&str, &str, &[u16]); 22] = [
+        ("openai-chat", "u a[x] r[x]", &[]),
+        ("openai-chat", "u a[x] a[y] r[y] r[x]", &[]),
+        ("openai-chat", "u a[x] a r[x]", &[103]),
+        ("openai-chat", "u a[x] s r[x]", &[103]),
+        ("openai-chat", "u a[x] r[x] a[x] r[x]", &[]),
+        ("openai-chat", "u a[x] u a[x] r[x] r[x]", &[101, 104]),
+        ("openai-chat", "u a[x x] r[x x]", &[201]),
+        ("openai-chat", "u r[x] a[x] r[x]", &[102]),
+        ("openai-responses", "u a[x] u r[x]", &[]),
+        ("openai-responses", "u r[x] a[x]", &[103]),
+        ("openai-responses", "u a[x] a[x] r[x]", &[101, 201]),
+        ("anthropic", "u a[x] a[y] r[x y]", &[]),
+        ("anthropic", "u a[x] a r[x]", &[103]),
+        ("anthropic", "u a[x y] r[x] r[y]", &[105]),
+        ("anthropic", "u a[x] a a[y] r[x y]", &[103]),
+        ("anthropic", "u a[x] r[x] a[x] r[x]", &[202]),
+        ("anthropic", "u a[x] u a[x] r[x x]", &[101, 104, 202]),
+        ("gemini", "u a[x y] r[y x]", &[]),
+        ("gemini", "u a[x] a[y] r[x y]", &[106]),
+        ("gemini", "u a a[y] r[y]", &[402]),
+        ("bedrock", "u a[x] r[x] u", &[402]),
+        ("bedrock", "u a[x] u r[x]", &[105, 402]),
+    ];
+    for (dialect, shape, expected) in table {
+        assert_eq!(
+            codes(dialect, dialect, &document(dialect, shape)),
+            expected,
+            "{dialect}: {shape}"
+        );
+    }
+}
+
+#[test]
+fn a_pending_tail_may_stay_open() {
+    let table = [
+        ("u a[x y]", 0),
+        ("u a[x y] r[x]", 0),
+        ("u a[x y] r[x] u", 1),
+        ("u a[x] u a[y]", 1),
+        ("u a[x] a", 1),
+    ];
+    for dialect in crate::DIALECTS {
+        for (shape, open) in table {
+            // A flat list knows no end of a message: there the last text belongs to the turn.
+            let open = if (dialect, shape) == ("openai-responses", "u a[x] a") { 0 } else { open };
+            let found = violations(dialect, dialect, true, &document(dialect, shape));
+            let count = found.iter().filter(|found| found.code == 101).count();
+            assert_eq!(count, open, "{dialect}: {shape}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn answers_without_ids_find_the_calls_without_ids_at_home() {
+    let chat = r#"[$u,{"role":"assistant","content":"","tool_calls":[
+        {"function":{"name":"look","arguments":"{}"}},
+        {"id":null,"function":{"name":"look","arguments":"{}"}}]},
+        {"role":"tool","content":"one"},{"role":"tool","tool_call_id":"","content":"two"}]"#;
+    assert_eq!(codes("openai-chat", "openai-chat", &document("openai-chat", chat)), [204]);
+
+    let call = |name: &str| format!(r#"{{"functionCall":{{"name":"{name}"}}}}"#);
+    let answer = |name: &str| format!(r#"{{"functionResponse":{{"name":"{name}"}}}}"#);
+    let turn = |first: &str, second: &str, answers: &str| {
+        let calls = format!("{},{}", call(first), call(second));
+        format!(r#"[$u,{{"role":"model","parts":[{calls}]}},{{"parts":[{answers}]}}]"#)
+    };
+    let swapped = turn("a", "b", &format!("{},{}", answer("b"), answer("a")));
+    assert_eq!(codes("gemini", "gemini", &document("gemini", &swapped)), NOTHING);
+    let renamed = turn("a", "b", &format!("{},{}", answer("c"), answer("a")));
+    assert_eq!(codes("gemini", "gemini", &document("gemini", &renamed)), [107]);
+    let one_more = turn("a", "b", &[answer("a"), answer("b"), answer("a")].join(","));
+    assert_eq!(codes("gemini", "gemini", &document("gemini", &one_more)), [102]);
+}
+
+#[test]
+fn families_and_stored_state_decide_what_is_an_orphan() {
+    let crossed =
+        r#"[$u,$c,{"type":"custom_tool_call_output","call_id":"callid001","output":"x"}]"#;
+    let crossed = document("openai-responses", crossed);
+    assert_eq!(codes("openai-responses", "openai-responses", &crossed), [101, 102]);
+
+    let local = r#"[$u,{"type":"local_shell_call","id":"lsh_1","action":{}},
+        {"type":"local_shell_call_output","id":"lsh_1","output":"x"}]"#;
+    let local = document("openai-responses", local);
+    assert_eq!(codes("openai-responses", "openai-responses", &local), NOTHING);
+
+    for stored in [
+        r#"{"previous_response_id":"resp_1","input":[$r]}"#,
+        r#"{"conversation":"conv_1","input":[$r]}"#,
+        r#"[{"type":"item_reference","id":"fc_1"},$r]"#,
+    ] {
+        let stored = document("openai-responses", stored);
+        assert_eq!(codes("openai-responses", "openai-responses", &stored), NOTHING);
+    }
+    let thread = r#"{"thread":{"type":"continue"},"messages":[$r]}"#;
+    assert_eq!(codes("anthropic", "anthropic", &document("anthropic", thread)), NOTHING);
+    let started = r#"{"thread":{"type":"create"},"messages":[$r]}"#;
+    assert_eq!(codes("anthropic", "anthropic", &document("anthropic", started)), [102]);
+}

@@ -1,0 +1,129 @@
+use super::{Row, codes, document, row};
+
+pub(super) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let run = |dialect: &str, blocks: &str| match dialect {
+        "gemini" => format!(r#"[$u,{{"role":"model","parts":[{blocks}]}},$u]"#),
+        _ => format!(r#"[$u,{{"role":"assistant","content":[{blocks}]}},$u]"#),
+    };
+    let thinking = r#"{"type":"thinking","thinking":"t","signature":"s"}"#;
+    let redacted = r#"{"type":"redacted_thinking","data":"d"}"#;
+    let reasoning = r#"{"reasoningContent":{}}"#;
+    let thought = r#"{"text":"t","thought":true}"#;
+    for (dialect, block) in [
+        ("anthropic", thinking),
+        ("anthropic", redacted),
+        ("bedrock", reasoning),
+        ("gemini", thought),
+    ] {
+        let followed = run(dialect, &format!(r#"{block},{{"type":"text","text":"x"}}"#));
+        for profile in ["anthropic", "bedrock", "strict"] {
+            rows.push(row(501, dialect, profile, &followed, &run(dialect, block)));
+        }
+    }
+    let item = r#"{"type":"reasoning","id":"rs_1"}"#;
+    let (held, alone) = (format!("[$u,{item},{item},$c,$r]"), format!("[$u,{item},{item}]"));
+    rows.push(row(501, "openai-responses", "openai-responses", &held, &alone));
+    rows.push(row(501, "openai-responses", "strict", &held, &format!("[$u,{item},$u,$a]")));
+
+    rows.extend(missing());
+    let signed = run("anthropic", &format!("{thinking},{redacted}"));
+    for unsigned in [
+        r#"{"type":"thinking","thinking":"t"}"#,
+        r#"{"type":"thinking","thinking":"t","signature":""}"#,
+        r#"{"type":"redacted_thinking"}"#,
+    ] {
+        let unsigned = run("anthropic", unsigned);
+        rows.push(row(503, "anthropic", "anthropic", &signed, &unsigned));
+        rows.push(row(503, "anthropic", "strict", &signed, &unsigned));
+    }
+
+    let call = r#"{"type":"server_tool_use","id":"s"}"#;
+    let mcp = r#"{"type":"mcp_tool_use","id":"s"}"#;
+    let answer = r#"{"type":"web_search_tool_result","tool_use_id":"s"}"#;
+    for profile in ["anthropic", "bedrock", "strict"] {
+        let paired = run("anthropic", &format!("{call},{answer}"));
+        rows.push(row(601, "anthropic", profile, &paired, &run("anthropic", call)));
+        rows.push(row(601, "anthropic", profile, &paired, &run("anthropic", mcp)));
+        rows.push(row(602, "anthropic", profile, &paired, &run("anthropic", answer)));
+        let reversed = run("anthropic", &format!("{answer},{call}"));
+        rows.push(row(602, "anthropic", profile, &paired, &reversed));
+        let by_user = format!(
+            r#"[$u,{{"role":"assistant","content":[{call}]}},{{"role":"user","content":[{answer}]}}]"#
+        );
+        rows.push(row(602, "anthropic", profile, &paired, &by_user));
+    }
+    rows
+}
+
+fn missing() -> Vec<Row> {
+    let chat = |reasoning: &str, more: &str| {
+        let calls = r#"[{"id":"x","function":{"name":"look","arguments":"{}"}}]"#;
+        format!(
+            r#"{{"messages":[$u,{{"role":"assistant","tool_calls":{calls}{reasoning}}}]{more}}}"#
+        )
+    };
+    let kept = r#","reasoning_content":"""#;
+    let mut rows = Vec::new();
+    for thinks in [r#","model":"deepseek-reasoner""#, r#","thinking":{"type":"enabled"}"#] {
+        let broken = chat("", thinks);
+        rows.push(row(502, "openai-chat", "deepseek", &chat(kept, thinks), &broken));
+        rows.push(row(
+            502,
+            "openai-chat",
+            "deepseek",
+            &chat("", r#","model":"deepseek-chat""#),
+            &broken,
+        ));
+    }
+    let earlier = r#"[$u,{"role":"assistant","content":"x","reasoning_content":"r"},$u,$c,$r]"#;
+    rows.push(row(502, "openai-chat", "deepseek", "u a u a[x] r[x]", earlier));
+
+    let call = |signature: &str| {
+        format!(r#"{{"role":"model","parts":[{{"functionCall":{{"name":"look"}}{signature}}}]}}"#)
+    };
+    let (signed, bare) = (call(r#","thoughtSignature":"s""#), call(""));
+    let answer = r#"{"parts":[{"functionResponse":{"name":"look"}}]}"#;
+    let two_steps = |first: &str, second: &str| format!("[$u,{first},{answer},{second},{answer}]");
+    rows.push(row(
+        502,
+        "gemini",
+        "gemini",
+        &two_steps(&signed, &signed),
+        &two_steps(&signed, &bare),
+    ));
+    let newer =
+        |call: &str| format!(r#"{{"model":"gemini-3-pro","contents":[$u,{call},{answer}]}}"#);
+    rows.push(row(502, "gemini", "gemini", &two_steps(&bare, &bare), &newer(&bare)));
+    let older_turn = format!("[$u,{bare},{answer},$u,{signed},{answer}]");
+    rows.push(row(502, "gemini", "gemini", &older_turn, &newer(&bare)));
+
+    let thinking = |first: &str, mode: &str| {
+        let calls = r#"{"type":"tool_use","id":"callid001","name":"look","input":{}}"#;
+        let assistant = format!(r#"{{"role":"assistant","content":[{first}{calls}]}}"#);
+        format!(r#"{{"thinking":{{"type":"{mode}"}},"messages":[$u,{assistant},$r]}}"#)
+    };
+    let block = r#"{"type":"thinking","thinking":"t","signature":"s"},"#;
+    let broken = thinking("", "enabled");
+    rows.push(row(502, "anthropic", "anthropic", &thinking(block, "enabled"), &broken));
+    rows.push(row(502, "anthropic", "anthropic", &thinking("", "disabled"), &broken));
+    rows
+}
+
+#[test]
+fn a_server_call_at_the_end_is_paused_and_not_dead() {
+    let call = r#"{"role":"assistant","content":[{"type":"server_tool_use","id":"s"}]}"#;
+    let answer = r#"{"role":"assistant","content":[{"type":"mcp_tool_result","tool_use_id":"s"}]}"#;
+    for (list, expected) in [
+        (format!("[$u,{call}]"), &[][..]),
+        (format!("[$u,{call},{answer},$u]"), &[]),
+        (format!("[$u,{call},$u]"), &[601]),
+        (format!("[$u,{call},$u,{answer}]"), &[601, 602]),
+    ] {
+        assert_eq!(
+            codes("anthropic", "anthropic", &document("anthropic", &list)),
+            expected,
+            "{list}"
+        );
+    }
+}
