@@ -103,7 +103,8 @@ pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Rang
         _ => return 0..0,
     };
     let only_answers = draft.messages.iter().skip(last.messages.end).all(|message| {
-        draft.parts_of(message).iter().all(|part| matches!(part.kind, Kind::Answer(_)))
+        let parts = draft.parts_of(message);
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     });
     if only_answers { last.calls.clone() } else { 0..0 }
 }

@@ -221,10 +221,12 @@ fn round(work: &mut Work<'_, '_>) {
     misplaced::remove(work);
     reasoning::unsigned(work);
     pairs::mend(work);
+    work.settle();
     ids::rename(work);
     content::mend(work);
     media::carry(work);
     order::arrange(work);
     turns::arrange(work);
     reasoning::mend(work);
+    work.settle();
 }

@@ -1,14 +1,12 @@
 //! Finds the list of messages in a document and what stands around it.
 
-use std::borrow::Cow;
-
 use foxwedge_core::{Builder, Draft, Span, Wire};
 
 use crate::{
     anthropic, bedrock, gemini,
-    json::{Scan, Scanner, Shape, Trouble, field},
+    json::{Scan, Scanner, Shape, Trouble, says},
     openai_chat, openai_responses,
-    outline::{Once, Reader, Want, string, word},
+    outline::{Once, Reader, Want, word},
 };
 
 /// Where the list of messages lies.
@@ -171,10 +169,4 @@ fn around<'a>(
         }
     }
     Ok(())
-}
-
-/// The string under a key of an object that was just skipped.
-fn says<'a>(source: &'a str, object: Span, key: &str) -> Option<Cow<'a, str>> {
-    let value = field(source, object, key)?;
-    string(&mut Scanner::within(source, value)).ok().flatten()?.some(source)
 }

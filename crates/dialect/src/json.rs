@@ -60,6 +60,15 @@ pub(crate) fn field(source: &str, object: Span, wanted: &str) -> Option<Span> {
     fields(source, object).into_iter().find(|field| field.key == wanted).map(|field| field.value)
 }
 
+/// What the string under a key of an object says, for an object that was scanned before.
+pub(crate) fn says<'a>(source: &'a str, object: Span, key: &str) -> Option<Cow<'a, str>> {
+    let value = field(source, object, key)?;
+    let mut scanner = Scanner::within(source, value);
+    (scanner.shape() == Ok(Shape::String))
+        .then(|| scanner.string().ok())?
+        .map(|text| text.text(source))
+}
+
 /// The elements of an array that was scanned before; empty for anything else.
 pub(crate) fn elements(source: &str, array: Span) -> Vec<Span> {
     let mut found = Vec::new();

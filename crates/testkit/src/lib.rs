@@ -11,6 +11,7 @@ mod random;
 mod shape;
 mod oracle;
 mod generate;
+pub mod laws;
 
 pub use dialect::DIALECTS;
 pub use generate::{PLACEHOLDERS, history, sound_history, spelled};

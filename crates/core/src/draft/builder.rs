@@ -15,6 +15,7 @@ pub struct Builder<'a> {
     answers: bool,
     others: bool,
     call_seen: bool,
+    speaks: bool,
 }
 
 /// Most calls OpenAI takes in one message.
@@ -39,6 +40,7 @@ impl<'a> Builder<'a> {
             answers: false,
             others: false,
             call_seen: false,
+            speaks: false,
         }
     }
 
@@ -93,6 +95,7 @@ impl<'a> Builder<'a> {
             }
             Kind::Media | Kind::Other => self.others = true,
         }
+        self.speaks |= !matches!(kind, Kind::Reasoning(_));
         if self.answers && self.others {
             self.draft.facts.note(Facts::SHARED_ANSWERS);
         }
@@ -110,6 +113,7 @@ impl<'a> Builder<'a> {
         self.answers = false;
         self.others = false;
         self.call_seen = false;
+        self.speaks = false;
     }
 
     /// The finished draft.
@@ -134,8 +138,10 @@ impl<'a> Builder<'a> {
             facts.note(Facts::NULL_BESIDE_CALLS);
         }
         if layout != Layout::Items && message.role != Role::Answer {
-            let empty = message.first == message.last;
-            if message.content == Content::Null || message.content == Content::Other || empty {
+            // In a chat message reasoning is a field beside the content.
+            let empty =
+                if layout == Layout::Chat { !self.speaks } else { message.first == message.last };
+            if empty || !calls && !matches!(message.content, Content::Text | Content::List) {
                 facts.note(Facts::HOLLOW_MESSAGE);
             }
         }

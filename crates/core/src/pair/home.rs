@@ -1,6 +1,6 @@
 //! Matching inside one turn: the answers that stand directly behind the calls they answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{Pairing, answer_key, call_at, call_key, join};
 use crate::draft::{Draft, Kind, Wire};
@@ -84,6 +84,14 @@ fn without_id(
     from: usize,
 ) {
     let optional = draft.wire == Wire::Gemini;
+    // An id that a call of this turn has says whose answer it is; nothing else may.
+    let calls = pairing.groups[group].calls.clone();
+    let known: HashSet<String> = if optional {
+        let ids = calls.filter_map(|call| call_at(draft, pairing.calls[call].part)?.id.as_deref());
+        ids.map(str::to_owned).collect()
+    } else {
+        HashSet::new()
+    };
     for by_name in [true, false] {
         if by_name && !optional {
             continue;
@@ -106,15 +114,18 @@ fn without_id(
             };
             let name = outline.name.as_deref().map(str::to_owned).filter(|_| by_name);
             let queue = waiting.get_mut(&name);
-            let found = queue.and_then(|queue| {
+            let bound = outline.id.as_deref().is_some_and(|id| known.contains(id));
+            let free = !bound && (optional || outline.id.is_none());
+            let found = queue.filter(|_| free).and_then(|queue| {
                 let fits = |&call: &usize| {
-                    let id = call_at(draft, pairing.calls[call].part).and_then(|c| c.id.as_ref());
-                    id.is_none() || outline.id.is_none()
+                    call_at(draft, pairing.calls[call].part).is_some_and(|call| {
+                        (call.id.is_none() || outline.id.is_none()) && call.family == outline.family
+                    })
                 };
                 let place = queue.iter().take(64).position(fits)?;
                 queue.remove(place)
             });
-            match found.filter(|_| optional || outline.id.is_none()) {
+            match found {
                 Some(call) => join(draft, pairing, call, answer),
                 None => open.push(answer),
             }

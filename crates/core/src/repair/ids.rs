@@ -33,16 +33,18 @@ pub(super) fn rename(work: &mut Work<'_, '_>) {
         let mut in_turn: HashMap<(Family, &str), usize> = HashMap::new();
         for index in group.calls.clone() {
             let Some(call) = call_at(&draft, pairing.calls[index].part) else { continue };
+            // Where an id may stand once in a history, no other family may have it either.
+            let family = if reused { Family::Function } else { call.family };
             let Some(old) = call.id.as_deref() else {
                 if missing {
                     let name = call.name.as_deref().unwrap_or("");
-                    let id = book.mint(call.family, &format!("missing {index} {name}"));
+                    let id = book.mint(family, &format!("missing {index} {name}"));
                     renamed.push((index, 204, id));
                 }
                 continue;
             };
             let count = |table: &mut HashMap<_, usize>| {
-                let seen = table.entry((call.family, old)).or_insert(0);
+                let seen = table.entry((family, old)).or_insert(0);
                 *seen += 1;
                 *seen - 1
             };
@@ -55,7 +57,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>) {
                 0
             };
             let legal = !illegal || rule.allows(old);
-            let new = book.assign(call.family, old, occurrence, legal);
+            let new = book.assign(family, old, occurrence, legal);
             if new != old {
                 let code = match (legal, turn) {
                     (false, _) => 203,

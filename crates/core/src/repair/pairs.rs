@@ -103,6 +103,7 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
             let copy = kept.is_some_and(|kept| same_content(draft, kept, answer.part));
             if copy || is_invented(draft, answer.part) { Verdict::Remove } else { extra }
         }
+        Fate::Orphan if misplaced && draft.messages[answer.message].role.is_assistant() => extra,
         Fate::Orphan if orphans => {
             if is_invented(draft, answer.part) {
                 Verdict::Remove

@@ -46,7 +46,13 @@ fn join_turns(work: &mut Work<'_, '_>) {
         let ids: Vec<String> =
             group.messages.clone().filter_map(|at| old[at].as_ref()).flat_map(Slot::ids).collect();
         next = group.messages.end;
-        if draft.layout() == Layout::Blocks {
+        // Calls that are still running have no answers to put between the messages.
+        let answered = |at: usize| {
+            let mut calls = pairing.calls[group.calls.clone()].iter();
+            calls.any(|call| call.message == at && call.answer.is_some())
+        };
+        let running = group.messages.clone().rev().skip(1).any(|at| !answered(at));
+        if draft.layout() == Layout::Blocks || running {
             let mut whole = old[group.messages.start].take();
             for at in group.messages.clone().skip(1) {
                 if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {

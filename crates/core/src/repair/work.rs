@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{BodyEdits, Edit, Patch, Piece, Slot, Source};
 use crate::{
     check::Question,
-    draft::{Builder, Content, Draft, Kind, Marks, Message, Part, Role, Text},
+    draft::{Builder, Content, Draft, Kind, Layout, Marks, Message, Part, Role, Text},
     pair::{Pairing, pair},
     policy::Policy,
     report::Strategy,
@@ -71,12 +71,28 @@ impl<'w, 'a> Work<'w, 'a> {
             builder.body().tools = true;
         }
         for slot in &self.slots {
+            debug_assert!(slot.touched || slot.origin.is_some());
             for piece in &slot.pieces {
                 builder.part(piece.part.span, piece.part.kind.clone());
             }
             builder.message(slot.role, slot.span, slot.content, slot.marks);
         }
         builder.finish()
+    }
+
+    /// A message whose blocks changed holds a list of blocks, not a string any more.
+    pub(super) fn settle(&mut self) {
+        if self.input.layout() == Layout::Blocks {
+            for slot in self.slots.iter_mut().filter(|slot| slot.touched) {
+                let whole = match slot.pieces.as_slice() {
+                    [piece] => matches!(piece.part.kind, Kind::Text(_)),
+                    _ => false,
+                };
+                if slot.content == Content::Text && !whole {
+                    slot.content = Content::List;
+                }
+            }
+        }
     }
 
     /// The outline and its pairs.

@@ -78,7 +78,7 @@ fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool 
             asked && nothing
         }
         Layout::Blocks => {
-            if message.role.is_system() || message.role == Role::Neutral {
+            if message.role == Role::Neutral {
                 return false;
             }
             match view.draft.wire {

@@ -1,7 +1,7 @@
 #![doc = include_str!("first_not_user.md")]
 
 use super::prelude::*;
-use crate::draft::{Role, Wire};
+use crate::draft::Wire;
 use crate::{
     check::{Notes, View},
     draft::Facts,
@@ -32,7 +32,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             && message.role.is_assistant()
             && view.draft.calls_in(message)
     } else {
-        !message.role.is_user() && message.role != Role::Neutral
+        !message.role.is_user()
     };
     if refused {
         let text = "the first message is not the user's".to_owned();

@@ -87,16 +87,10 @@ fn anthropic(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     if !draft.body.thinking {
         return;
     }
-    let Some(last) =
-        draft.messages.last().filter(|last| last.role.is_user() && draft.answers_in(last))
-    else {
+    if !draft.messages.last().is_some_and(|last| last.role.is_user() && draft.answers_in(last)) {
         return;
-    };
-    let Some(run) = view.assistant_runs().last().filter(|run| run.end + 1 == draft.messages.len())
-    else {
-        return;
-    };
-    let _ = last;
+    }
+    let Some(run) = view.assistant_runs().last() else { return };
     let first =
         draft.messages[run.clone()].iter().find_map(|message| draft.parts_of(message).first());
     if first.is_some_and(|part| !matches!(part.kind, Kind::Reasoning(_))) {

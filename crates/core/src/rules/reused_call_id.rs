@@ -26,7 +26,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.calls {
         let Some(call) = call_at(view.draft, paired.part) else { continue };
         let Some(id) = call.id.as_deref() else { continue };
-        let first = *used.entry((call.family, id)).or_insert(paired.group);
+        let first = *used.entry(id).or_insert(paired.group);
         if first != paired.group {
             let text = format!("id {} was used by an earlier turn", shown(Some(id)));
             notes.call(

@@ -11,13 +11,11 @@ use crate::{
 /// something other than client answers follows.
 pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     let mut dead = Vec::new();
-    // The last message that ends a turn for good: more assistant words, or user words.
+    // The last message that leaves an open call behind: more of the model, or user words.
     let moved_on = draft.messages.iter().rposition(|message| {
-        let parts = draft.parts_of(message);
-        message.role.is_assistant()
-            || message.role.is_user()
-                && (parts.is_empty()
-                    || parts.iter().any(|part| !matches!(part.kind, Kind::Answer(_))))
+        let words =
+            || draft.parts_of(message).iter().any(|part| !matches!(part.kind, Kind::Answer(_)));
+        message.role.is_assistant() || message.role.is_user() && words()
     });
     for run in assistant_runs(draft) {
         let parts = || {
@@ -34,9 +32,7 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
             Kind::ServerCall(id) => id.as_deref().is_none_or(|id| !answered.contains(id)),
             _ => false,
         });
-        if moved_on.is_some_and(|last| last >= run.end) {
-            dead.extend(open);
-        }
+        dead.extend(open.filter(|&(at, _)| moved_on.is_some_and(|last| last > at)));
     }
     dead
 }

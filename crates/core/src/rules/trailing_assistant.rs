@@ -1,5 +1,7 @@
 #![doc = include_str!("trailing_assistant.md")]
 
+use std::borrow::Cow;
+
 use super::prelude::*;
 use crate::{
     check::{Notes, View},
@@ -8,7 +10,7 @@ use crate::{
     report::{Fix, Strategy},
 };
 use crate::{
-    draft::{Draft, Kind, Marks},
+    draft::{Kind, Marks, Part},
     profile::claude_without_prefill,
 };
 
@@ -43,23 +45,23 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         Profile::Mistral => message.marks.has(Marks::PREFIX),
         _ => false,
     };
-    if !allowed && !is_paused(draft) {
+    if !allowed && !is_paused(draft.parts_of(message)) {
         let text = "the request ends with the assistant's words".to_owned();
         notes.add(draft.messages.len() - 1, message.span, text, Fix::bold(Strategy::Insert));
     }
 }
 
 /// A turn that the provider paused inside its own tool is sent back as it is.
-fn is_paused(draft: &Draft<'_>) -> bool {
-    let tail = draft.messages.iter().rev().take_while(|message| message.role.is_assistant());
-    let mut open = 0_usize;
-    for part in tail.flat_map(|message| draft.parts_of(message).iter().rev()) {
-        match part.kind {
-            Kind::ServerAnswer(_) => open += 1,
-            Kind::ServerCall(_) if open == 0 => return true,
-            Kind::ServerCall(_) => open -= 1,
-            _ => {}
-        }
-    }
-    false
+fn is_paused(parts: &[Part<'_>]) -> bool {
+    let answered = |call: &Option<Cow<'_, str>>| {
+        let same = |part: &Part<'_>| match &part.kind {
+            Kind::ServerAnswer(id) => id.is_some() && id == call,
+            _ => false,
+        };
+        parts.iter().any(same)
+    };
+    parts.iter().any(|part| match &part.kind {
+        Kind::ServerCall(id) => !answered(id),
+        _ => false,
+    })
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("trailing_whitespace.md")]
 
 use super::prelude::*;
-use crate::draft::{Content, Kind, Text, Wire};
+use crate::draft::{Kind, Text, Wire};
 use crate::{
     check::{Notes, View},
     draft::Facts,
@@ -28,12 +28,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         return;
     };
     let Some(part) = view.draft.parts_of(message).last() else { return };
-    let trailing = match part.kind {
-        Kind::Text(Text::Trailing) => true,
-        Kind::Text(Text::Blank) => message.content == Content::Text,
-        _ => false,
-    };
-    if trailing {
+    if let Kind::Text(Text::Trailing | Text::Blank) = part.kind {
         let text = "the final assistant text ends in white space".to_owned();
         let at = view.draft.messages.len() - 1;
         notes.add(at, part.span, text, Fix::safe(Strategy::Recode));

@@ -66,7 +66,9 @@ pub(crate) fn body<'a>(
             Content::List
         }
         Shape::Null => scan.skip().map(|_| Content::Null)?,
-        Shape::Object | Shape::Number | Shape::Bool => scan.skip().map(|_| Content::Other)?,
+        Shape::Object | Shape::Number | Shape::Bool => {
+            return scan.trouble("`content` is neither text nor a list");
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use foxwedge_core::{Answer, Kind, Patch, Span};
 
 use crate::{
-    json::{field, quote},
+    json::{field, quote, says},
     splice::{Change, Changes, Element, Encoding, Spelling, respelled},
 };
 
@@ -12,7 +12,6 @@ pub(crate) const SPELLING: Spelling = Spelling {
     parts: "content",
     assistant: "assistant",
     text: ("{\"type\":\"text\",\"text\":", "}"),
-    strings: true,
     changes,
     answer,
     element,
@@ -42,9 +41,9 @@ fn answer(answer: &Answer<'_>, words: &str) -> String {
 }
 
 fn element(source: &str, one: Span) -> Element {
-    match field(source, one, "type").map(|kind| kind.of(source)) {
-        Some("\"text\"") => Element::Text("text"),
-        Some("\"image\"" | "\"document\"" | "\"search_result\"") => Element::Whole,
+    match says(source, one, "type").as_deref() {
+        Some("text") => Element::Text("text"),
+        Some("image" | "document" | "search_result") => Element::Whole,
         _ => Element::Told,
     }
 }

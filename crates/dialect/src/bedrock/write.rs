@@ -12,7 +12,6 @@ pub(crate) const SPELLING: Spelling = Spelling {
     parts: "content",
     assistant: "assistant",
     text: ("{\"text\":", "}"),
-    strings: false,
     changes,
     answer,
     element,

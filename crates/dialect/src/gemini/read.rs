@@ -29,7 +29,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         match key {
             "role" => {
                 once.field(scan, 0, key)?;
-                who = role(scan, source, known)?;
+                if scan.shape()? == Shape::Null {
+                    scan.skip()?;
+                } else {
+                    who = role(scan, source, known)?;
+                }
             }
             "parts" => {
                 once.field(scan, 1, key)?;
@@ -42,7 +46,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                         Content::List
                     }
                     Shape::Null => scan.skip().map(|_| Content::Null)?,
-                    _ => scan.skip().map(|_| Content::Other)?,
+                    _ => return scan.trouble("`parts` is not a list"),
                 };
             }
             _ => {

@@ -12,7 +12,6 @@ pub(crate) const SPELLING: Spelling = Spelling {
     parts: "parts",
     assistant: "model",
     text: ("{\"text\":", "}"),
-    strings: false,
     changes,
     answer,
     element,

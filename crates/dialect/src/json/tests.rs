@@ -58,8 +58,14 @@ fn accepts_exactly_what_serde_json_accepts() {
     let mut accepted = 0;
     for seed in 1..200_000 {
         let text = nearly_json(seed);
-        let expected = serde_json::from_str::<serde_json::Value>(&text).is_ok();
-        // Numbers beyond a double are JSON all the same; the generator makes none.
+        // A number beyond a double is JSON all the same; only a `Value` cannot hold it.
+        let expected = match serde_json::from_str::<serde_json::Value>(&text) {
+            Ok(_) => true,
+            Err(error) => {
+                error.to_string().starts_with("number out of range")
+                    && serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok()
+            }
+        };
         assert_eq!(accepts(&text), expected, "{text}");
         accepted += usize::from(expected);
     }

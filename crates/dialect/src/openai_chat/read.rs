@@ -1,12 +1,14 @@
 //! Outlines a chat message.
 
+use std::borrow::Cow;
+
 use foxwedge_core::{
     Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Part, Role, Seal, Span, Text,
 };
 
 use crate::{
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, fullness, role, string, string_arguments, text, word},
+    outline::{Once, Reader, Want, fullness, role, string, string_arguments, text, word},
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -146,8 +148,7 @@ fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
             body.span = scan.skip()?;
         }
         Shape::Object | Shape::Number | Shape::Bool => {
-            body.content = Content::Other;
-            body.span = scan.skip()?;
+            return scan.trouble("`content` is neither text nor a list");
         }
     }
     body.parts = reader.waiting.len() - before;
@@ -211,56 +212,35 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     }
     let (source, want) = (reader.source, reader.want);
     let mut once = Once::default();
-    let mut call = Call {
-        id: None,
-        name: None,
-        family: Family::Function,
-        arguments: Arguments::Missing,
-        signed: false,
-    };
-    let mut custom = false;
+    let mut id = None;
+    let mut function = (None, Arguments::Missing);
+    let mut custom = None;
+    let mut is_custom = false;
     let span = scan.object(|scan, key, _| {
         match key {
             "id" => {
                 once.field(scan, 0, key)?;
-                call.id = word(scan, source)?;
+                id = word(scan, source)?;
             }
             "function" => {
                 once.field(scan, 1, key)?;
-                if scan.shape()? != Shape::Object {
-                    return scan.trouble("`function` is not an object");
+                if scan.shape()? == Shape::Object {
+                    function = named(scan, source, want)?;
+                } else {
+                    scan.skip()?;
                 }
-                let mut once = Once::default();
-                scan.object(|scan, key, _| {
-                    match key {
-                        "name" => {
-                            once.field(scan, 0, key)?;
-                            call.name = word(scan, source)?;
-                        }
-                        "arguments" => {
-                            once.field(scan, 1, key)?;
-                            call.arguments = string_arguments(scan, source, want)?;
-                        }
-                        _ => {
-                            scan.skip()?;
-                        }
-                    }
-                    Ok(())
-                })?;
             }
             "custom" => {
                 once.field(scan, 2, key)?;
-                custom = scan.shape()? == Shape::Object;
-                if !custom {
-                    return scan.skip().map(drop);
+                if scan.shape()? == Shape::Object {
+                    custom = named(scan, source, want)?.0;
+                } else {
+                    scan.skip()?;
                 }
-                scan.object(|scan, key, _| {
-                    match key {
-                        "name" => call.name = string(scan)?.and_then(|name| name.some(source)),
-                        _ => drop(scan.skip()?),
-                    }
-                    Ok(())
-                })?;
+            }
+            "type" => {
+                once.field(scan, 3, key)?;
+                is_custom = string(scan)?.is_some_and(|kind| kind.text(source) == "custom");
             }
             _ => {
                 scan.skip()?;
@@ -268,9 +248,35 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         }
         Ok(())
     })?;
-    if custom {
-        call.arguments = Arguments::Good;
-    }
+    let (name, arguments) = if is_custom { (custom, Arguments::Good) } else { function };
+    let call = Call { id, name, family: Family::Function, arguments, signed: false };
     reader.waiting.push(Part { span, kind: Kind::Call(call) });
     Ok(())
+}
+
+/// The name and the arguments of what is called.
+fn named<'a>(
+    scan: &mut Scanner<'a>,
+    source: &'a str,
+    want: Want,
+) -> Scan<(Option<Cow<'a, str>>, Arguments)> {
+    let mut once = Once::default();
+    let mut found = (None, Arguments::Missing);
+    scan.object(|scan, key, _| {
+        match key {
+            "name" => {
+                once.field(scan, 0, key)?;
+                found.0 = word(scan, source)?;
+            }
+            "arguments" => {
+                once.field(scan, 1, key)?;
+                found.1 = string_arguments(scan, source, want)?;
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }

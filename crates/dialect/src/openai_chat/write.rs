@@ -3,7 +3,7 @@
 use foxwedge_core::{Draft, Kind, Marks, Message, Piece, Role, Slot, Source, Span};
 
 use crate::{
-    json::{elements, escape_into, field, quote},
+    json::{elements, escape_into, field, quote, says},
     splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled},
 };
 
@@ -167,27 +167,16 @@ fn call_changes(source: &str, piece: &Piece<'_>) -> Changes<'static> {
     let span = piece.part.span;
     let mut changes: Changes<'static> = Vec::new();
     changes.extend(piece.patch.id.as_deref().map(|id| ("id", Change::Text(quote(id)))));
-    let function = field(source, span, "function");
-    let outer = if function.is_none() && field(source, span, "custom").is_some() {
-        "custom"
-    } else {
-        "function"
-    };
+    let kind = says(source, span, "type");
+    let outer = if kind.as_deref() == Some("custom") { "custom" } else { "function" };
     let mut inside: Changes<'static> = Vec::new();
     inside.extend(piece.patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = piece.patch.arguments {
+        let function = field(source, span, outer);
         let value = function.and_then(|function| field(source, function, "arguments"));
         inside.push(("arguments", Change::Text(respelled(source, value, fix, Encoding::Text))));
     }
-    if inside.is_empty() {
-        return changes;
-    }
-    if outer == "function" && function.is_none() {
-        // A call that names no function at all: the whole object is put in.
-        let name = piece.patch.name.as_deref().unwrap_or("unknown_tool");
-        let whole = format!("{{\"name\":{},\"arguments\":\"{{}}\"}}", quote(name));
-        changes.push((outer, Change::Text(whole)));
-    } else {
+    if !inside.is_empty() {
         changes.push((outer, Change::Inside(inside)));
     }
     changes
@@ -269,12 +258,10 @@ fn write_joined(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
 }
 
 fn element(source: &str, one: Span) -> Element {
-    match field(source, one, "type").map(|kind| kind.of(source)) {
-        Some("\"text\"") => Element::Text("text"),
-        Some("\"refusal\"") => Element::Text("refusal"),
-        Some("\"image_url\"" | "\"input_audio\"" | "\"file\"" | "\"image\"" | "\"video_url\"") => {
-            Element::Whole
-        }
+    match says(source, one, "type").as_deref() {
+        Some("text") => Element::Text("text"),
+        Some("refusal") => Element::Text("refusal"),
+        Some("image_url" | "input_audio" | "file" | "image" | "video_url") => Element::Whole,
         _ => Element::Told,
     }
 }

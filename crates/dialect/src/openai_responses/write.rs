@@ -3,7 +3,7 @@
 use foxwedge_core::{Answer, Family, Kind, Message, Piece, Role, Slot, Source, Span};
 
 use crate::{
-    json::{field, quote},
+    json::{field, quote, says},
     splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled},
 };
 
@@ -103,9 +103,9 @@ fn output(answer: &Answer<'_>, words: &str) -> String {
 }
 
 fn element(source: &str, one: Span) -> Element {
-    match field(source, one, "type").map(|kind| kind.of(source)) {
-        Some("\"input_text\"" | "\"output_text\"" | "\"text\"") => Element::Text("text"),
-        Some("\"input_image\"" | "\"input_file\"") => Element::Whole,
+    match says(source, one, "type").as_deref() {
+        Some("input_text" | "output_text" | "text") => Element::Text("text"),
+        Some("input_image" | "input_file") => Element::Whole,
         _ => Element::Told,
     }
 }

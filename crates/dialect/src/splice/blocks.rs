@@ -19,8 +19,6 @@ pub(crate) struct Spelling {
     pub(crate) assistant: &'static str,
     /// What stands before and behind the string of a text block.
     pub(crate) text: (&'static str, &'static str),
-    /// Whether a plain string can stand for one text block.
-    pub(crate) strings: bool,
     /// The changes inside a call or an answer.
     pub(crate) changes: fn(&str, Span, &Patch, &Kind<'_>) -> Changes<'static>,
     /// A new answer.

@@ -23,60 +23,67 @@ pub(crate) type Changes<'c> = Vec<(&'c str, Change<'c>)>;
 /// Writes an object with some of its fields changed.
 pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>) {
     let fields = fields(out.source, object);
-    // Up to where the input has been copied.
-    let mut done = object.start;
+    if !object.of(out.source).starts_with('{') {
+        return fresh(out, changes);
+    }
+    // Where the gap before a field starts: at the brace, or behind the field before it.
+    let mut gap = object.start;
     let mut kept = false;
     for field in &fields {
         let at = changes.iter().position(|(key, _)| *key == field.key);
         let change = at.map(|at| changes.swap_remove(at).1);
         if let Some(Change::Remove) = change {
-            // The comma before it goes too; a removed first field takes the one behind it.
-            if kept {
-                out.copy(Span { start: done, end: done });
-            } else {
-                out.copy(Span { start: done, end: (done + 1).min(field.name.start) });
-            }
-            done = field.value.end;
+            gap = field.value.end;
             continue;
         }
-        // Behind a removed first field a comma is left over.
-        if !kept && done > object.start {
-            out.copy(Span { start: field.name.start, end: field.value.start });
+        if kept || gap == object.start {
+            out.copy(Span { start: gap, end: field.name.start });
         } else {
-            out.copy(Span { start: done, end: field.value.start });
+            // What stood before it is gone, and so is the comma.
+            out.text("{");
         }
         kept = true;
+        out.copy(Span { start: field.name.start, end: field.value.start });
         match change {
             Some(Change::Text(text)) => out.text(&text),
             Some(Change::Chunks(chunks)) => out.append(chunks),
             Some(Change::Inside(changes)) => patch(out, field.value, changes),
             Some(Change::Remove) | None => out.copy(field.value),
         }
-        done = field.value.end;
+        gap = field.value.end;
     }
-    if done == object.start {
+    if !kept {
         out.text("{");
-        done += 1;
     }
+    add(out, changes, kept);
+    // The white space in front of the brace stays where the last field stayed.
+    let last = fields.last().map_or(object.end - 1, |last| last.value.end);
+    out.copy(Span { start: last, end: object.end });
+}
+
+/// Writes an object of nothing but changes.
+fn fresh(out: &mut Writer<'_>, changes: Changes<'_>) {
+    out.text("{");
+    add(out, changes, false);
+    out.text("}");
+}
+
+/// Adds the fields that were not there.
+fn add(out: &mut Writer<'_>, changes: Changes<'_>, mut behind: bool) {
     for (key, change) in changes {
-        let mut value = out.inner();
-        match change {
-            Change::Remove | Change::Inside(_) => continue,
-            Change::Text(text) => value.text(&text),
-            Change::Chunks(chunks) => value.append(chunks),
+        if let Change::Remove = change {
+            continue;
         }
-        out.text(if kept { ",\"" } else { "\"" });
+        out.text(if behind { ",\"" } else { "\"" });
         out.text(key);
         out.text("\":");
-        out.append(value.finish());
-        kept = true;
-    }
-    // White space of an empty object, and the brace.
-    let end = Span { start: done.min(object.end - 1), end: object.end };
-    if fields.is_empty() {
-        out.text("}");
-    } else {
-        out.copy(end);
+        behind = true;
+        match change {
+            Change::Text(text) => out.text(&text),
+            Change::Chunks(chunks) => out.append(chunks),
+            Change::Inside(changes) => fresh(out, changes),
+            Change::Remove => {}
+        }
     }
 }
 

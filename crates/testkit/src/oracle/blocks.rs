@@ -95,9 +95,10 @@ fn gemini(value: &Value) -> (Kind, &Value) {
 fn bedrock(value: &Value) -> (Kind, &Value) {
     if let Some(body) = object(value, "toolUse") {
         let server = text(body, "type") == Some("server_tool_use");
-        (if server { Kind::Other } else { Kind::Call }, body)
+        (if server { Kind::ServerCall } else { Kind::Call }, body)
     } else if let Some(body) = object(value, "toolResult") {
-        (Kind::Answer, body)
+        let server = text(body, "type").is_some_and(|kind| kind != "tool_result");
+        (if server { Kind::ServerAnswer } else { Kind::Answer }, body)
     } else if field(value, "reasoningContent").is_some() {
         (Kind::Reasoning, value)
     } else if text(value, "text").is_some() {

@@ -30,9 +30,12 @@ fn empty_message(case: &Case<'_>) -> Vec<String> {
                     && Some(index) == last
                     && message.role == Role::Assistant;
                 let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill;
-                applies && (hollow(content) || content == Some(&Value::from("")))
+                let blank = content.and_then(Value::as_str).is_some_and(|it| it.trim().is_empty());
+                let silent =
+                    content == Some(&Value::from("")) || (blank && case.under(&[Bedrock, Strict]));
+                applies && (nothing(content) || silent)
             }
-            Dialect::Gemini => case.under(&[Gemini, Strict]) && hollow(message.field("parts")),
+            Dialect::Gemini => case.under(&[Gemini, Strict]) && no_list(message.field("parts")),
             Dialect::Responses => false,
         }
     })
@@ -46,12 +49,12 @@ fn empty_chat_message(case: &Case<'_>, message: &Message<'_>) -> bool {
     match message.role {
         Role::Assistant if message.calls() => false,
         Role::Assistant => {
-            let nothing = hollow(content) && !says_otherwise;
+            let nothing = nothing(content) && !says_otherwise;
             (nothing && case.under(&[OpenaiChat, Mistral, Strict]))
                 || (blank && case.under(&[Strict]))
         }
         Role::User => {
-            (hollow(content) && case.under(&[OpenaiChat, Strict]))
+            (nothing(content) && case.under(&[OpenaiChat, Strict]))
                 || (blank && case.under(&[Strict]))
         }
         Role::System | Role::Answer | Role::Other => false,
@@ -106,7 +109,7 @@ fn empty_answer(case: &Case<'_>) -> Vec<String> {
             }
             Dialect::Bedrock => {
                 let failed = text(body, "status") == Some("error");
-                let silent = failed && hollow(content);
+                let silent = failed && empty;
                 (content.is_none() || silent) && case.under(&[Bedrock, Strict])
             }
             Dialect::Anthropic => empty && case.under(&[Strict]),
@@ -129,7 +132,10 @@ fn media_in_answer(case: &Case<'_>) -> Vec<String> {
 
 fn empty_text(case: &Case<'_>) -> Vec<String> {
     let breaks = |block: &Block<'_>| {
-        let Some(words) = block.text() else { return false };
+        if block.kind != Kind::Text {
+            return false;
+        }
+        let words = block.text().unwrap_or("");
         match case.profile {
             Anthropic => words.is_empty(),
             Bedrock | Strict => words.trim().is_empty(),
@@ -189,7 +195,9 @@ fn trailing_whitespace(case: &Case<'_>) -> Vec<String> {
 }
 
 fn empty_history(case: &Case<'_>) -> Vec<String> {
-    let empty = case.reading.request && case.reading.list.is_some_and(Vec::is_empty);
+    let empty = case.reading.request
+        && !case.reading.stateful
+        && case.reading.list.is_some_and(Vec::is_empty);
     if empty { vec!["[]".to_owned()] } else { Vec::new() }
 }
 
@@ -200,4 +208,14 @@ fn hollow(content: Option<&Value>) -> bool {
         Some(Value::Array(elements)) => elements.is_empty(),
         Some(_) => false,
     }
+}
+
+/// Content that is neither words nor a list with something in it.
+fn nothing(content: Option<&Value>) -> bool {
+    hollow(content) || !content.is_some_and(|content| content.is_string() || content.is_array())
+}
+
+/// Parts that are not a list with something in it.
+fn no_list(parts: Option<&Value>) -> bool {
+    hollow(parts) || !parts.is_some_and(Value::is_array)
 }

@@ -78,7 +78,8 @@ fn answer_texts(dialect: Dialect, body: &Value) -> Vec<String> {
         Dialect::Responses => plain_or_parts(field(body, "output")),
         Dialect::Gemini => {
             let response = field(body, "response").filter(|response| !is_hollow(response));
-            response.map(Value::to_string).into_iter().collect()
+            let told = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+            response.map(told).into_iter().collect()
         }
     }
 }

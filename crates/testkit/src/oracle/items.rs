@@ -7,7 +7,7 @@ use super::reading::{Kind, Role, field, id, text};
 /// The side of an item, and whether it says what it is.
 pub(super) fn role(item: &Value) -> (Role, bool) {
     match text(item, "type") {
-        Some("message") => (message_role(item).unwrap_or(Role::User), true),
+        Some("message") => message_role(item).map_or((Role::User, false), |role| (role, true)),
         Some("mcp_approval_response" | "item_reference") => (Role::Other, true),
         Some(_) if kind(item) == Kind::Answer => (Role::Answer, true),
         Some(_) => (Role::Assistant, true),

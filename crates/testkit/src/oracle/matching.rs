@@ -54,6 +54,14 @@ pub(super) enum Fate {
     Orphan,
 }
 
+/// What joins a call and an answer where ids are optional.
+#[derive(Clone, Copy)]
+enum Loose {
+    Id,
+    Name,
+    Order,
+}
+
 impl<'a> Matching<'a> {
     /// Matches every answer of the document.
     pub(super) fn new(reading: &Reading<'a>) -> Self {
@@ -61,9 +69,22 @@ impl<'a> Matching<'a> {
         let calls = calls(reading, &groups);
         let mut matching = Self { groups, calls, answers: answers(reading) };
         let gemini = reading.dialect == Dialect::Gemini;
+        // Where ids are optional: equal ids first, then equal names, then the order alone.
+        if gemini {
+            for how in [Loose::Id, Loose::Name, Loose::Order] {
+                for index in 0..matching.answers.len() {
+                    let open = matching.answers[index].fate == Fate::Orphan;
+                    if let Some(call) = matching.at_home(index, how).filter(|_| open) {
+                        matching.settle(index, Fate::Of(call));
+                    }
+                }
+            }
+        }
         for index in 0..matching.answers.len() {
-            let fate = matching.look_back(index, gemini);
-            matching.settle(index, fate);
+            if matching.answers[index].fate == Fate::Orphan {
+                let fate = matching.look_back(index, gemini);
+                matching.settle(index, fate);
+            }
         }
         for index in 0..matching.answers.len() {
             if matching.answers[index].fate == Fate::Orphan {
@@ -96,28 +117,33 @@ impl<'a> Matching<'a> {
         }
     }
 
+    fn home(&self, answer: &Answer<'a>) -> Option<usize> {
+        let at = &answer.position.0;
+        self.groups.iter().position(|group| group.home.contains(at) || group.late.contains(at))
+    }
+
+    /// The first open call of the group that an answer is at home in, where ids are optional.
+    fn at_home(&self, answer: usize, how: Loose) -> Option<usize> {
+        let answer = &self.answers[answer];
+        let home = self.home(answer)?;
+        let mut here = self.calls.iter().filter(|call| call.group == home);
+        let bound = answer.id.is_some() && here.any(|call| call.id == answer.id);
+        let loose = |call: &Call<'a>| !bound && (call.id.is_none() || answer.id.is_none());
+        let wanted = |call: &Call<'a>| match how {
+            Loose::Id => call.id.is_some() && call.id == answer.id,
+            Loose::Name => loose(call) && call.name.is_some() && call.name == answer.name,
+            Loose::Order => loose(call),
+        };
+        self.calls.iter().position(|call| !call.answered && call.group == home && wanted(call))
+    }
+
     fn look_back(&self, answer: usize, gemini: bool) -> Fate {
         let answer = &self.answers[answer];
-        let home = self.groups.iter().position(|group| group.home.contains(&answer.position.0));
-        let first = |wanted: &dyn Fn(&Call<'a>) -> bool| {
-            let open = |call: &Call<'a>| !call.answered && Some(call.group) == home;
-            self.calls.iter().position(|call| open(call) && wanted(call)).map(Fate::Of)
-        };
+        let home = self.home(answer);
         let same_id = |call: &Call<'a>| call.id == answer.id && call.family == answer.family;
-
-        let here = first(&same_id);
-        if here.is_some() && (answer.id.is_some() || !gemini) {
-            return here.unwrap_or(Fate::Orphan);
-        }
-        let id_is_here = answer.id.is_some()
-            && self.calls.iter().any(|call| Some(call.group) == home && same_id(call));
-        if gemini && !id_is_here {
-            let loose = |call: &Call<'a>| call.id.is_none() || answer.id.is_none();
-            let same_name =
-                |call: &Call<'a>| loose(call) && call.name.is_some() && call.name == answer.name;
-            if let Some(fate) = first(&same_name).or_else(|| first(&loose)) {
-                return fate;
-            }
+        let here = |call: &Call<'a>| !call.answered && Some(call.group) == home && same_id(call);
+        if !gemini && let Some(call) = self.calls.iter().position(here) {
+            return Fate::Of(call);
         }
         if answer.id.is_none() {
             return Fate::Orphan;

@@ -1,0 +1,160 @@
+//! The laws of repair, judged on generated histories.
+//!
+//! One case is one seed: it decides the history and its spelling. The engine repairs, the naive
+//! oracle judges; a violation names the law, the seed, and the document.
+
+use std::collections::BTreeMap;
+
+use foxwedge_core::{
+    Language, Orphans, Policy, Profile, Question, RuleSet, Tail, Unanswered, Wire,
+};
+use serde_json::Value;
+
+use crate::{Random, history, spelled};
+
+mod judge;
+mod shrink;
+
+pub use judge::judge;
+
+/// Which cases to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many.
+    pub cases: u64,
+    /// Where to start.
+    pub seed: u64,
+    /// Only this format.
+    pub wire: Option<Wire>,
+    /// Only this profile.
+    pub profile: Option<Profile>,
+    /// Most messages of a history.
+    pub size: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { cases: 1000, seed: 1, wire: None, profile: None, size: 14 }
+    }
+}
+
+/// What a campaign saw.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Cases run.
+    pub cases: u64,
+    /// Documents that were sound as generated.
+    pub sound: u64,
+    /// Documents that no reader takes (wrong types).
+    pub unreadable: u64,
+    /// Findings by rule.
+    pub findings: BTreeMap<u16, u64>,
+    /// Edits by kind.
+    pub repairs: BTreeMap<&'static str, u64>,
+    /// What went wrong.
+    pub violations: Vec<Breach>,
+}
+
+/// A law that did not hold.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    /// Which law.
+    pub law: &'static str,
+    /// The case.
+    pub case: Case,
+    /// What was seen.
+    pub what: String,
+    /// The document, made as small as it gets while the law stays broken.
+    pub document: String,
+}
+
+/// One case.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Decides the history.
+    pub seed: u64,
+    /// Its format.
+    pub wire: Wire,
+    /// Whose rules.
+    pub profile: Profile,
+    /// What repair may do.
+    pub policy: Policy,
+    /// Most messages.
+    pub size: usize,
+}
+
+impl Case {
+    /// What is asked of the history.
+    pub fn question(&self) -> Question {
+        Question { profile: self.profile, rules: RuleSet::of(self.profile), policy: self.policy }
+    }
+
+    /// The document of this case.
+    pub fn document(&self) -> String {
+        let mut random = Random::new(self.seed);
+        let value: Value = history(&mut random, self.wire.name(), self.size);
+        spelled(&mut random, &value)
+    }
+
+    /// The case of a seed: everything that is not given is drawn.
+    pub fn draw(seed: u64, options: &Options) -> Case {
+        let mut random = Random::new(seed ^ 0x5eed_0fca_5e00_0000);
+        let wire = options.wire.unwrap_or(*random.pick(&Wire::ALL));
+        // Half of the cases under the format's own provider, the rest under any.
+        let own = random.chance(50);
+        let any = *random.pick(&Profile::ALL);
+        let profile = options.profile.unwrap_or(if own { Profile::of(wire) } else { any });
+        let unanswered = *random.pick(&[
+            Unanswered::Answer,
+            Unanswered::Answer,
+            Unanswered::DropTurn,
+            Unanswered::DropCall,
+        ]);
+        let policy = Policy {
+            unanswered,
+            orphans: if random.chance(75) { Orphans::Quote } else { Orphans::Drop },
+            tail: if random.chance(80) { Tail::Dead } else { Tail::Pending },
+            bold: true,
+            language: if random.chance(90) { Language::English } else { Language::Chinese },
+        };
+        Case { seed, wire, profile, policy, size: options.size }
+    }
+}
+
+/// Runs the cases one after another.
+pub fn campaign(options: &Options) -> Tally {
+    let mut tally = Tally::default();
+    for seed in options.seed..options.seed + options.cases {
+        let case = Case::draw(seed, options);
+        run(&case, &mut tally);
+    }
+    tally
+}
+
+/// Runs one case; a broken law is shrunk before it is reported.
+pub fn run(case: &Case, tally: &mut Tally) {
+    tally.cases += 1;
+    let document = case.document();
+    if let Err((law, what)) = judge(case, &document, tally) {
+        let document = shrink::smallest(case, law, document);
+        let what =
+            judge(case, &document, &mut Tally::default()).err().map_or(what, |(_, what)| what);
+        tally.violations.push(Breach { law, case: *case, what, document });
+    }
+}
+
+impl Tally {
+    /// Adds what another campaign saw.
+    pub fn add(&mut self, other: Tally) {
+        self.cases += other.cases;
+        self.sound += other.sound;
+        self.unreadable += other.unreadable;
+        for (code, count) in other.findings {
+            *self.findings.entry(code).or_default() += count;
+        }
+        for (kind, count) in other.repairs {
+            *self.repairs.entry(kind).or_default() += count;
+        }
+        self.violations.extend(other.violations);
+    }
+}

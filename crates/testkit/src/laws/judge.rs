@@ -1,0 +1,222 @@
+//! Judges one case.
+
+use foxwedge_core::{Applicability, Orphans, Profile, Tail, Unanswered, Wire, check};
+use foxwedge_dialect::{Reading, read, text, want};
+use serde_json::Value;
+
+use super::{Case, Tally};
+use crate::{PLACEHOLDERS, inventory, lost, violations};
+
+type Verdict = Result<(), (&'static str, String)>;
+
+fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
+    Err((law, what.into()))
+}
+
+/// Whether all laws hold for a document; the first that does not is named.
+///
+/// # Errors
+/// The name of the broken law, and what was seen.
+pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
+    let question = case.question();
+    let Ok(source) = text(document.as_bytes()) else { return Ok(()) };
+    let reading = match read(source, case.wire, want(case.profile)) {
+        Ok(reading) => reading,
+        Err(_) => {
+            tally.unreadable += 1;
+            return Ok(());
+        }
+    };
+    let report = check(&reading.draft, &question);
+    for finding in &report.findings {
+        *tally.findings.entry(finding.rule.code).or_default() += 1;
+    }
+    let value: Value = match serde_json::from_str(document) {
+        Ok(value) => value,
+        Err(_) if report.findings.iter().any(|finding| finding.rule.code == 313) => return Ok(()),
+        Err(error) => {
+            return breach("total", format!("the scanner takes what serde_json refuses: {error}"));
+        }
+    };
+    let pending = case.policy.tail == Tail::Pending;
+    let judged = violations(case.wire.name(), case.profile.name(), pending, &value);
+    if report.is_clean() != judged.is_empty() {
+        let found: Vec<_> =
+            report.findings.iter().map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
+        return breach("agreement", format!("engine {found:?}\noracle {judged:?}"));
+    }
+    let (patched, repair) = reading.fix(&question);
+    for edit in &repair.edits {
+        *tally.repairs.entry(edit.strategy.name()).or_default() += 1;
+    }
+    let fixed = patched.to_string();
+    if report.is_clean() {
+        tally.sound += 1;
+        if fixed != source || !repair.is_untouched() {
+            return breach("untouched", format!("{:?}", repair.edits));
+        }
+        return Ok(());
+    }
+    sound(case, &fixed, &repair.edits)?;
+    deterministic(case, document, &fixed)?;
+    if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
+        conserving(case, &value, &fixed)?;
+    }
+    honest(case, &value, &fixed)?;
+    prefix_stable(case, &reading, &value)
+}
+
+fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
+    let question = case.question();
+    let value: Value = match serde_json::from_str(fixed) {
+        Ok(value) => value,
+        Err(error) => return breach("sound", format!("not JSON any more: {error}\n{fixed}")),
+    };
+    let pending = case.policy.tail == Tail::Pending;
+    let mut left = violations(case.wire.name(), case.profile.name(), pending, &value);
+    left.retain(|violation| violation.code != 314);
+    if !left.is_empty() {
+        return breach("sound", format!("oracle {left:?}\nedits {edits:?}\nafter {fixed}"));
+    }
+    let again = match read(fixed, case.wire, want(case.profile)) {
+        Ok(reading) => reading,
+        Err(error) => return breach("sound", format!("unreadable after repair: {error}\n{fixed}")),
+    };
+    let report = check(&again.draft, &question);
+    let open = report.findings.iter().filter(|f| f.fix.applicability != Applicability::None);
+    let open: Vec<_> = open.map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
+    if !open.is_empty() {
+        return breach("sound", format!("engine {open:?}\nafter {fixed}"));
+    }
+    let (twice, repair) = again.fix(&question);
+    if twice.to_string() != fixed {
+        return breach("idempotent", format!("{:?}\nonce {fixed}\ntwice {twice}", repair.edits));
+    }
+    Ok(())
+}
+
+fn deterministic(case: &Case, document: &str, fixed: &str) -> Verdict {
+    let Ok(reading) = read(document, case.wire, want(case.profile)) else { return Ok(()) };
+    let (again, _) = reading.fix(&case.question());
+    if again.to_string() == fixed { Ok(()) } else { breach("deterministic", again.to_string()) }
+}
+
+/// No user text and no real answer is lost.
+fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
+    let mut kept = inventory(case.wire.name(), before);
+    kept.answers.retain(|answer| !PLACEHOLDERS.iter().any(|words| answer.contains(words)));
+    let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
+    let gone = lost(case.wire.name(), &kept, &after);
+    if gone.is_empty() {
+        Ok(())
+    } else {
+        breach("conserving", format!("lost {gone:?}\nafter {fixed}"))
+    }
+}
+
+/// Signed thinking that is kept stands on exactly the history it stood on.
+fn honest(case: &Case, before: &Value, fixed: &str) -> Verdict {
+    let binds = matches!(case.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
+    if case.wire != Wire::Anthropic || !binds || names_older_model(before) {
+        return Ok(());
+    }
+    let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
+    let (old, new) = (messages(before), messages(&after));
+    for (at, message) in new.iter().enumerate() {
+        let Some(blocks) = message.get("content").and_then(Value::as_array) else { continue };
+        for (index, block) in blocks.iter().enumerate() {
+            let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
+            let seal = ["signature", "data"].iter().find_map(|key| block.get(*key)?.as_str());
+            let signed = seal.is_some_and(|seal| !seal.is_empty());
+            if !signed || kind != "thinking" && kind != "redacted_thinking" {
+                continue;
+            }
+            let same = old.get(..at) == new.get(..at)
+                && old.get(at).and_then(|m| m.get("content")?.as_array()?.get(..index))
+                    == blocks.get(..index);
+            if !same {
+                return breach(
+                    "honest",
+                    format!("thinking at [{at}].content[{index}] over a changed past\n{fixed}"),
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn names_older_model(document: &Value) -> bool {
+    let model = document.get("model").and_then(Value::as_str).unwrap_or("");
+    ["claude-3", "claude-sonnet-4", "claude-opus-4", "claude-haiku-4"]
+        .iter()
+        .any(|old| model.contains(old))
+}
+
+fn messages(document: &Value) -> &[Value] {
+    let list = match document {
+        Value::Object(object) => {
+            ["messages", "input", "contents"].iter().find_map(|key| object.get(*key))
+        }
+        other => Some(other),
+    };
+    list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Repairing a history that grew begins with what repairing its beginning gave, up to the turn
+/// that was still open then.
+fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdict {
+    let list = messages(document);
+    if document.is_object() || list.len() < 4 || !stable_input(case, reading, list) {
+        return Ok(());
+    }
+    let cut = list.len() / 2;
+    let question = case.question();
+    let fix = |list: &[Value]| -> Option<Vec<Value>> {
+        let text = Value::Array(list.to_vec()).to_string();
+        let reading = read(&text, case.wire, want(case.profile)).ok()?;
+        let (patched, _) = reading.fix(&question);
+        serde_json::from_str::<Value>(&patched.to_string()).ok()?.as_array().cloned()
+    };
+    let (Some(head), Some(whole)) = (fix(&list[..cut]), fix(list)) else { return Ok(()) };
+    // The open turn: the last assistant run of the head and what follows it.
+    let kinds = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_str).unwrap_or("");
+        let kind = message.get("type").and_then(Value::as_str).unwrap_or("");
+        role == "assistant" || role == "model" || kind.ends_with("_call") || kind == "reasoning"
+    };
+    let last = head.iter().rposition(kinds).map_or(0, |last| {
+        head[..last].iter().rposition(|message| !kinds(message)).map_or(0, |at| at + 1)
+    });
+    let closed = last.saturating_sub(1);
+    if head.get(..closed) != whole.get(..closed) {
+        return breach(
+            "prefix-stable",
+            format!(
+                "cut {cut} closed {closed}\nhead  {}\nwhole {}",
+                Value::Array(head),
+                Value::Array(whole)
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Late answers, answers before their call, and fields that switch a rule on for the whole
+/// history are named exceptions: what follows may then change what came before.
+fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
+    use foxwedge_core::Fate;
+    let pairing = foxwedge_core::pair(&reading.draft);
+    let cut = list.len() / 2;
+    let crosses = |at: usize, call: usize| (pairing.calls[call].message < cut) != (at < cut);
+    let late = pairing.answers.iter().any(|answer| match answer.fate {
+        Fate::Duplicate(call) => crosses(answer.message, call),
+        Fate::Orphan => false,
+        other => other.call().is_some_and(|call| crosses(answer.message, call)),
+    });
+    let switches = matches!(case.profile, Profile::Deepseek | Profile::Gemini);
+    !late
+        && !switches
+        && !reading.draft.body.stateful
+        && case.policy.unanswered == Unanswered::Answer
+        && case.policy.tail == Tail::Dead
+}

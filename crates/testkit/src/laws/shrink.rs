@@ -1,0 +1,91 @@
+//! Makes a document that breaks a law smaller: message by message, block by block.
+
+use foxwedge_core::Wire;
+use serde_json::Value;
+
+use super::{Case, Tally, judge};
+
+fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
+    match document {
+        Value::Array(list) => Some(list),
+        Value::Object(object) => {
+            let key = ["messages", "input", "contents"]
+                .into_iter()
+                .find(|key| object.contains_key(*key))?;
+            object.get_mut(key)?.as_array_mut()
+        }
+        _ => None,
+    }
+}
+
+fn breaks(case: &Case, law: &str, document: &Value) -> bool {
+    let text = document.to_string();
+    judge(case, &text, &mut Tally::default()).err().is_some_and(|(other, _)| other == law)
+}
+
+/// The smallest document we find that still breaks the law.
+pub(super) fn smallest(case: &Case, law: &str, document: String) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(&document) else { return document };
+    if !breaks(case, law, &value) {
+        return document; // Its spelling matters.
+    }
+    let mut again = true;
+    while again {
+        again = false;
+        let length = list_of(&mut value).map_or(0, |list| list.len());
+        for at in (0..length).rev() {
+            let mut smaller = value.clone();
+            if let Some(list) = list_of(&mut smaller) {
+                list.remove(at);
+            }
+            if breaks(case, law, &smaller) {
+                value = smaller;
+                again = true;
+                break;
+            }
+        }
+        again |= smaller_blocks(case, law, &mut value);
+    }
+    for key in keys(&value) {
+        let mut smaller = value.clone();
+        if let Some(object) = smaller.as_object_mut() {
+            object.remove(&key);
+        }
+        if breaks(case, law, &smaller) {
+            value = smaller;
+        }
+    }
+    value.to_string()
+}
+
+fn keys(value: &Value) -> Vec<String> {
+    value.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
+}
+
+fn smaller_blocks(case: &Case, law: &str, value: &mut Value) -> bool {
+    let key = match case.wire {
+        Wire::Gemini => "parts",
+        _ => "content",
+    };
+    let length = list_of(value).map_or(0, |list| list.len());
+    for at in 0..length {
+        for key in [key, "tool_calls"] {
+            let blocks = list_of(value)
+                .and_then(|list| list[at].get(key).and_then(Value::as_array).map(Vec::len))
+                .unwrap_or(0);
+            for block in (0..blocks).rev() {
+                let mut smaller = value.clone();
+                let list =
+                    list_of(&mut smaller).and_then(|list| list[at].get_mut(key)?.as_array_mut());
+                if let Some(list) = list {
+                    list.remove(block);
+                }
+                if breaks(case, law, &smaller) {
+                    *value = smaller;
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}

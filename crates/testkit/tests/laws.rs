@@ -1,0 +1,67 @@
+//! The laws of repair, for every format, every profile and every policy.
+
+use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_testkit::laws::{Case, Tally, run};
+
+/// Cases for each format, profile and policy.
+const CASES: u64 = 256;
+
+fn hold(wire: Wire) {
+    let mut tally = Tally::default();
+    for (index, profile) in Profile::ALL.into_iter().enumerate() {
+        for unanswered in [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall] {
+            for number in 0..CASES {
+                let seed = 1 + number + 1_000_000 * index as u64;
+                let policy = Policy {
+                    unanswered,
+                    orphans: if number % 4 == 3 { Orphans::Drop } else { Orphans::Quote },
+                    tail: if number % 5 == 4 { Tail::Pending } else { Tail::Dead },
+                    bold: true,
+                    language: Language::English,
+                };
+                run(&Case { seed, wire, profile, policy, size: 12 }, &mut tally);
+            }
+        }
+    }
+    let broken: Vec<String> = tally
+        .violations
+        .iter()
+        .take(3)
+        .map(|breach| {
+            format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
+        })
+        .collect();
+    assert!(
+        broken.is_empty(),
+        "{} violations, the first:\n{}",
+        tally.violations.len(),
+        broken.join("\n\n")
+    );
+    assert!(tally.sound > 100, "too few sound histories: {}", tally.sound);
+    assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
+}
+
+#[test]
+fn the_laws_hold_for_openai_chat() {
+    hold(Wire::OpenaiChat);
+}
+
+#[test]
+fn the_laws_hold_for_openai_responses() {
+    hold(Wire::OpenaiResponses);
+}
+
+#[test]
+fn the_laws_hold_for_anthropic() {
+    hold(Wire::Anthropic);
+}
+
+#[test]
+fn the_laws_hold_for_gemini() {
+    hold(Wire::Gemini);
+}
+
+#[test]
+fn the_laws_hold_for_bedrock() {
+    hold(Wire::Bedrock);
+}
