@@ -1,1 +1,55 @@
-fn main() {}
+//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | laws`.
+
+mod workspace;
+mod tokens;
+mod ci;
+mod tidy;
+mod generate;
+mod laws;
+mod transcript;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  ci                  format, lints, tests, documentation, tidy: everything a change must pass
+  tidy                the checks that no compiler makes: arrows, purity, rules, generated files
+  generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
+  transcript [--write]
+                      runs the terminal sessions in the READMEs again; or writes them anew
+  laws --cases N [--seed S] [--dialect D] [--profile P] [--threads T]
+                      the laws of repair on N random histories, in release, on all cores
+";
+
+/// What a task answers: done, or what is wrong, ready to be printed.
+pub(crate) type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["ci"] => ci::run(),
+        ["tidy"] => tidy::run(),
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["transcript"] => transcript::check(),
+        ["transcript", "--write"] => transcript::write(),
+        ["laws", rest @ ..] => laws::run(rest),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => {
+            eprintln!("error: {trouble}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -44,11 +44,15 @@ pub struct IdRule {
 impl IdRule {
     /// Whether an id obeys the rule.
     pub fn allows(&self, id: &str) -> bool {
-        let length = id.chars().take(self.most.saturating_add(1)).count();
-        length >= self.least
-            && length <= self.most
+        // Characters count; as many bytes or fewer are never more characters.
+        let fits = |id: &str| id.chars().take(self.most.saturating_add(1)).count() <= self.most;
+        let long_enough = id.len() >= self.least;
+        let short_enough = id.len() <= self.most || !id.is_ascii() && fits(id);
+        long_enough
+            && short_enough
             && self.extra.is_none_or(|extra| {
-                id.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
+                let extra = extra.as_bytes();
+                id.bytes().all(|byte| byte.is_ascii_alphanumeric() || extra.contains(&byte))
             })
     }
 }

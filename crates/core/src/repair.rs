@@ -8,6 +8,7 @@ use crate::{
     check::{Question, check},
     draft::{Content, Draft, Marks, Part, Role},
     report::{Applicability, Report, Strategy},
+    rules::RuleSet,
     span::Span,
 };
 
@@ -30,7 +31,7 @@ use work::Work;
 /// A repaired history, as data.
 #[derive(Clone, Debug)]
 pub struct Repair<'a> {
-    /// The messages in their new order.
+    /// The messages in their new order; none if nothing was done.
     pub slots: Vec<Slot<'a>>,
     /// What was done, in order.
     pub edits: Vec<Edit>,
@@ -58,7 +59,7 @@ pub struct Slot<'a> {
     pub origin: Option<usize>,
     /// Who speaks.
     pub role: Role,
-    /// Its parts.
+    /// Its parts; those of a slot that is not touched stay in the input.
     pub pieces: Vec<Piece<'a>>,
     /// What its content field holds.
     pub content: Content,
@@ -70,6 +71,7 @@ pub struct Slot<'a> {
     pub recast: bool,
     /// Its item id has to go.
     pub without_id: bool,
+    opened: bool,
     span: Span,
 }
 
@@ -174,27 +176,28 @@ pub struct Edit {
 }
 
 /// More rounds than any history needs; each round repairs what the one before it uncovered.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 48;
 
 /// Repairs a draft under a profile and a policy. What cannot be repaired is in `after`.
 pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
     let before = check(draft, question);
+    if before.is_clean() {
+        return untouched(before);
+    }
     let mut work = Work::new(draft, question);
     let mut after = before.clone();
     for _ in 0..ROUNDS {
-        if !after.findings.iter().any(|finding| is_fixable(finding.fix.applicability, question)) {
-            let edits = work.edits.len();
-            binding::release(&mut work);
-            if work.edits.len() == edits {
-                break;
-            }
-        }
-        round(&mut work);
         let edits = work.edits.len();
-        after = check(&work.draft(), question);
-        if edits == 0 {
+        let found = fixable(&after, question);
+        if found == RuleSet::default() {
+            binding::release(&mut work);
+        } else {
+            round(&mut work, found);
+        }
+        if work.edits.len() == edits {
             break;
         }
+        after = check(&work.draft(), question);
     }
     Repair {
         slots: work.slots,
@@ -206,27 +209,58 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
     }
 }
 
-fn is_fixable(applicability: Applicability, question: &Question) -> bool {
-    match applicability {
-        Applicability::Safe => true,
-        Applicability::Unsafe => question.policy.bold,
-        Applicability::None => false,
+/// Nothing to do.
+fn untouched<'a>(report: Report) -> Repair<'a> {
+    Repair {
+        slots: Vec::new(),
+        edits: Vec::new(),
+        body: BodyEdits::default(),
+        surrogates: Vec::new(),
+        before: report.clone(),
+        after: report,
     }
 }
 
-/// One round of every repair, in the order in which they build on each other: who speaks, what
-/// belongs together, what it is called, what it says, where it stands.
-fn round(work: &mut Work<'_, '_>) {
-    roles::name(work);
-    misplaced::remove(work);
-    reasoning::unsigned(work);
-    pairs::mend(work);
-    work.settle();
-    ids::rename(work);
-    content::mend(work);
-    media::carry(work);
-    order::arrange(work);
-    turns::arrange(work);
-    reasoning::mend(work);
-    work.settle();
+/// The rules that found something we may repair.
+fn fixable(report: &Report, question: &Question) -> RuleSet {
+    let mut found = RuleSet::default();
+    for finding in &report.findings {
+        let may = match finding.fix.applicability {
+            Applicability::Safe => true,
+            Applicability::Unsafe => question.policy.bold,
+            Applicability::None => false,
+        };
+        if may {
+            found.add(finding.rule.code);
+        }
+    }
+    found
+}
+
+/// What is repaired when. A phase builds on the ones before it being done: who speaks, what is
+/// not there at all, what belongs together, what it is called and says, where it stands.
+const PHASES: [(&[u16], fn(&mut Work<'_, '_>, RuleSet)); 9] = [
+    (&[407], roles::name),
+    (&[304, 601, 602], misplaced::remove),
+    (&[503], reasoning::unsigned),
+    (&[308, 301, 206], content::clear),
+    (&[101, 102, 103, 104, 105, 304], pairs::mend),
+    (&[201, 202, 203, 204], ids::rename),
+    (&[302, 303, 207, 107, 205, 309, 311, 312, 313, 307], content::mend),
+    (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::arrange),
+    (&[501, 502], reasoning::mend),
+];
+
+/// Runs the first phase that has something to do; what that uncovers is found by the next check.
+fn round(work: &mut Work<'_, '_>, found: RuleSet) {
+    for (codes, phase) in PHASES {
+        let edits = work.edits.len();
+        if codes.iter().any(|&code| found.has(code)) {
+            phase(work, found);
+            work.settle();
+        }
+        if work.edits.len() > edits {
+            return;
+        }
+    }
 }

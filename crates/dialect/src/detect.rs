@@ -77,28 +77,31 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
         Shape::Array => messages(scan, source, score),
         Shape::Object => scan
             .object(|scan, key, _| match key {
-                "contents" => {
+                b"contents" => {
                     score.vote(Wire::Gemini, Confidence::Certain, "a `contents` list");
                     done(scan)
                 }
-                "input" => {
+                b"input" => {
                     score.vote(Wire::OpenaiResponses, Confidence::Certain, "an `input` list");
                     done(scan)
                 }
-                "messages" if scan.shape()? == Shape::Array => {
+                b"messages" if scan.shape()? == Shape::Array => {
                     score.vote(Wire::OpenaiChat, Confidence::Guess, "a `messages` list");
                     messages(scan, source, score)?;
                     if score.is_settled() { done(scan) } else { Ok(()) }
                 }
-                "anthropic_version" | "anthropic_beta" => {
+                b"anthropic_version" | b"anthropic_beta" => {
                     score.vote(Wire::Anthropic, Confidence::Certain, "Anthropic's own field");
                     done(scan)
                 }
-                "toolConfig" | "inferenceConfig" | "modelId" | "additionalModelRequestFields" => {
+                b"toolConfig"
+                | b"inferenceConfig"
+                | b"modelId"
+                | b"additionalModelRequestFields" => {
                     score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
                     done(scan)
                 }
-                "system" | "stop_sequences" | "top_k" => {
+                b"system" | b"stop_sequences" | b"top_k" => {
                     score.vote(
                         Wire::Anthropic,
                         Confidence::Likely,
@@ -106,15 +109,15 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                     );
                     scan.skip().map(drop)
                 }
-                "response_format"
-                | "max_completion_tokens"
-                | "parallel_tool_calls"
-                | "stream_options"
-                | "n" => {
+                b"response_format"
+                | b"max_completion_tokens"
+                | b"parallel_tool_calls"
+                | b"stream_options"
+                | b"n" => {
                     score.vote(Wire::OpenaiChat, Confidence::Likely, "a field of chat requests");
                     scan.skip().map(drop)
                 }
-                "model" => {
+                b"model" => {
                     let value = scan.skip()?;
                     if value.of(source).contains("claude") {
                         score.vote(Wire::Anthropic, Confidence::Likely, "a Claude model");
@@ -148,17 +151,17 @@ fn messages(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
 fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
     scan.object(|scan, key, _| {
         match key {
-            "parts" => score.vote(Wire::Gemini, Confidence::Certain, "messages with `parts`"),
-            "tool_calls" | "tool_call_id" | "function_call" | "reasoning_content" => {
+            b"parts" => score.vote(Wire::Gemini, Confidence::Certain, "messages with `parts`"),
+            b"tool_calls" | b"tool_call_id" | b"function_call" | b"reasoning_content" => {
                 score.vote(Wire::OpenaiChat, Confidence::Certain, "`tool_calls` and tool messages");
             }
-            "call_id" => {
+            b"call_id" => {
                 score.vote(Wire::OpenaiResponses, Confidence::Certain, "items with a `call_id`");
             }
-            "type" => {
+            b"type" => {
                 score.vote(Wire::OpenaiResponses, Confidence::Likely, "items with a `type`");
             }
-            "role" => {
+            b"role" => {
                 let value = scan.skip()?;
                 match value.of(source) {
                     "\"tool\"" | "\"function\"" => {
@@ -171,7 +174,7 @@ fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> 
                 }
                 return Ok(());
             }
-            "content" if scan.shape()? == Shape::Array => return blocks(scan, source, score),
+            b"content" if scan.shape()? == Shape::Array => return blocks(scan, source, score),
             _ => {}
         }
         scan.skip().map(drop)
@@ -189,19 +192,19 @@ fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
         scan.object(|scan, key, _| {
             let value = scan.skip()?;
             match key {
-                "type" => {
+                b"type" => {
                     typed = true;
                     block(value.of(source), score);
                 }
-                "toolUse" | "toolResult" | "reasoningContent" | "cachePoint" => {
+                b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
                     score.vote(
                         Wire::Bedrock,
                         Confidence::Certain,
                         "`toolUse` and `toolResult` blocks",
                     );
                 }
-                "text" => text = true,
-                "cache_control" => score.vote(Wire::Anthropic, Confidence::Likely, "cache marks"),
+                b"text" => text = true,
+                b"cache_control" => score.vote(Wire::Anthropic, Confidence::Likely, "cache marks"),
                 _ => {}
             }
             Ok(())

@@ -111,12 +111,12 @@ fn request<'a>(
     let mut found = None;
     let mut others = false;
     let document = scan.object(|scan, key, _| {
-        if key == list_key(wire) {
+        if key == list_key(wire).as_bytes() {
             once.field(scan, 0, key)?;
             found = Some(match scan.shape()? {
                 Shape::Array => Some(list(scan, reader, wire, place)?),
                 Shape::String if wire == Wire::OpenaiResponses => scan.skip().map(|_| None)?,
-                _ => return scan.trouble(format!("`{key}` is not a list")),
+                _ => return scan.trouble(format!("`{}` is not a list", list_key(wire))),
             });
             return Ok(());
         }
@@ -139,28 +139,28 @@ fn request<'a>(
 fn around<'a>(
     scan: &mut Scanner<'a>,
     reader: &mut Reader<'a>,
-    key: &str,
+    key: &[u8],
     source: &'a str,
 ) -> Scan<()> {
     let body = reader.builder.body();
     match key {
-        "model" | "modelId" => body.model = word(scan, source)?,
-        "previous_response_id" | "conversation" => {
+        b"model" | b"modelId" => body.model = word(scan, source)?,
+        b"previous_response_id" | b"conversation" => {
             if scan.shape()? != Shape::Null {
                 body.stateful = true;
             }
             scan.skip()?;
         }
-        "thread" => {
+        b"thread" => {
             let value = scan.skip()?;
             body.stateful |= says(source, value, "type").as_deref() == Some("continue");
         }
-        "thinking" => {
+        b"thinking" => {
             let value = scan.skip()?;
             body.thinking = says(source, value, "type").as_deref() == Some("enabled");
         }
-        "store" => body.unstored = scan.skip()?.of(source) == "false",
-        "toolConfig" => {
+        b"store" => body.unstored = scan.skip()?.of(source) == "false",
+        b"toolConfig" => {
             body.tools = scan.shape()? != Shape::Null;
             scan.skip()?;
         }

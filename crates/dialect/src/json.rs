@@ -47,7 +47,7 @@ pub(crate) fn fields(source: &str, object: Span) -> Vec<Field<'_>> {
     let mut scanner = Scanner::within(source, object);
     // The text was accepted once, so there is nothing to report.
     let _ = scanner.object(|scan, key, name| {
-        let key = Cow::Owned(key.to_owned());
+        let key = Cow::Owned(String::from_utf8_lossy(key).into_owned());
         let value = scan.skip()?;
         found.push(Field { key, name, value });
         Ok(())

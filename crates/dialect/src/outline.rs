@@ -28,8 +28,9 @@ pub(crate) struct Once(u32);
 
 impl Once {
     #[inline]
-    pub(crate) fn field(&mut self, scan: &Scanner<'_>, bit: u32, key: &str) -> Scan<()> {
+    pub(crate) fn field(&mut self, scan: &Scanner<'_>, bit: u32, key: &[u8]) -> Scan<()> {
         if self.0 & (1 << bit) != 0 {
+            let key = String::from_utf8_lossy(key);
             return scan.trouble(format!("the field `{key}` stands there twice"));
         }
         self.0 |= 1 << bit;
@@ -51,10 +52,10 @@ pub(crate) fn word<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<C
 }
 
 /// A string that has to be one.
-pub(crate) fn text(scan: &mut Scanner<'_>, key: &str) -> Scan<Str> {
+pub(crate) fn text(scan: &mut Scanner<'_>, key: &[u8]) -> Scan<Str> {
     match scan.shape()? {
         Shape::String => scan.string(),
-        _ => scan.trouble(format!("`{key}` is not a string")),
+        _ => scan.trouble(format!("`{}` is not a string", String::from_utf8_lossy(key))),
     }
 }
 

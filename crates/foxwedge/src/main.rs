@@ -1,1 +1,63 @@
-fn main() {}
+//! `foxwedge`, the command line: reads conversations, says what a provider would refuse, and
+//! repairs it on disk or in a pipe.
+//!
+//! The shell around the pure crates: it opens files, draws findings and takes care that no write
+//! loses anything. It decides nothing about conversations.
+
+mod cli;
+mod command;
+mod demo;
+mod ask;
+mod nearest;
+mod target;
+mod pool;
+mod source;
+mod place;
+mod judge;
+mod mend;
+mod disk;
+mod diff;
+mod outcome;
+mod report;
+mod say;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    say::set_color(cli.color());
+    match run(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            // Whoever closed our pipe does not want to hear about it.
+            if !is_broken_pipe(&error) {
+                say::error(&error);
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Check(args) => command::check::run(args),
+        Command::Fix(args) => command::fix::run(args),
+        Command::Undo(args) => command::undo::run(args),
+        Command::Rule(args) => command::rule::run(args),
+        Command::Rules(args) => command::rules::run(args),
+        Command::Explain(args) => command::explain::run(args),
+        Command::Demo => demo::run(),
+        Command::Completions(args) => command::completions::run(args),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

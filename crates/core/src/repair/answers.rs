@@ -83,7 +83,8 @@ pub(super) fn relocate<'a>(
     work.slots = slots;
 }
 
-fn quote<'a>(work: &Work<'_, 'a>, slot: Slot<'a>, fate: Fate) -> Slot<'a> {
+fn quote<'a>(work: &Work<'_, 'a>, mut slot: Slot<'a>, fate: Fate) -> Slot<'a> {
+    slot.open(work.input);
     let pieces: Vec<Piece<'a>> = slot
         .pieces
         .into_iter()

@@ -25,15 +25,18 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
     }
     let Some(cause) = work.edits.first().map(|edit| edit.code) else { return };
     let Some(first) = first_edit(work) else { return };
+    // In the edited message itself, reasoning in front of the edit still stands on the old past.
+    let edited = &work.slots[first];
+    let kept = edited.origin == Some(first);
+    let safe_head = if kept { untouched_head(work.input, first, edited) } else { 0 };
     let mut gone = vec![false; work.slots.len()];
     for at in first..work.slots.len() {
-        let slot = &mut work.slots[at];
-        // In the edited message itself, reasoning in front of the edit still stands on the old past.
-        let safe = if at > first || slot.origin != Some(at) {
-            0
-        } else {
-            untouched_head(work.input, at, slot)
-        };
+        let signed = |kind: &Kind<'_>| matches!(kind, Kind::Reasoning(Seal::Signed));
+        if !work.slots[at].holds(work.input, signed) {
+            continue;
+        }
+        let slot = work.open(at);
+        let safe = if at == first { safe_head } else { 0 };
         let mut index = 0;
         let lost = slot.keep(|piece| {
             index += 1;
@@ -73,5 +76,5 @@ fn untouched_head(input: &crate::draft::Draft<'_>, at: usize, slot: &super::Slot
     let same = |(piece, part): &(&Piece<'_>, &crate::draft::Part<'_>)| {
         piece.is_kept() && piece.part.span == part.span
     };
-    slot.pieces.iter().zip(parts).take_while(same).count()
+    if slot.opened { slot.pieces.iter().zip(parts).take_while(same).count() } else { parts.len() }
 }

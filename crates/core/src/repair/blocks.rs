@@ -22,7 +22,23 @@ pub(super) fn relocate<'a>(
     // Quotes of answers that stood in an assistant message go behind its run.
     let mut quotes: Vec<(usize, Piece<'a>)> = Vec::new();
     let mut emptied = vec![false; work.slots.len()];
-    for answer in &pairing.answers {
+    // The homes that receive something, and the messages that give something away, are opened.
+    let mut opened = vec![false; work.slots.len()];
+    for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
+        if *verdict != Verdict::Stay {
+            opened[answer.message] = true;
+        }
+        if let Verdict::Move(call) = verdict {
+            opened[home_of(pairing, *call).unwrap_or(answer.message)] = true;
+        }
+    }
+    for &call in &decisions.invent {
+        if let Some(home) = home_of(pairing, call) {
+            opened[home] = true;
+        }
+    }
+    for answer in pairing.answers.iter().filter(|answer| opened[answer.message]) {
+        work.open(answer.message);
         let index = answer.part - draft.messages[answer.message].first as usize;
         work.slots[answer.message].pieces[index].call = answer.fate.call().unwrap_or(usize::MAX);
     }
@@ -46,23 +62,31 @@ pub(super) fn relocate<'a>(
             let pieces = received.into_iter().map(|(_, piece)| piece).collect();
             fresh.push((turn.messages.end - 1, Slot::new(Role::User, Content::List, pieces)));
         } else {
-            receive(&mut work.slots[turn.home.start], received);
+            receive(work.open(turn.home.start), received);
             emptied[turn.home.start] = false;
         }
     }
     for (at, piece) in quotes {
         let run = draft.messages[at..].iter().take_while(|m| m.role.is_assistant()).count();
         let next = at + run;
-        match work.slots.get_mut(next).filter(|slot| slot.role.is_user()) {
-            Some(slot) => {
-                slot.pieces.push(piece);
-                slot.touched = true;
+        match work.slots.get(next).filter(|slot| slot.role.is_user()) {
+            Some(_) => {
+                // It was said before what the user says there.
+                let slot = work.touch(next);
+                let answers = slot.pieces.iter().take_while(|piece| piece.is_answer()).count();
+                slot.pieces.insert(answers, piece);
                 emptied[next] = false;
             }
             None => fresh.push((next - 1, Slot::new(Role::User, Content::List, vec![piece]))),
         }
     }
     insert(work, fresh, &emptied);
+}
+
+/// The message the answer of a call belongs into.
+fn home_of(pairing: &Pairing, call: usize) -> Option<usize> {
+    let home = &pairing.groups[pairing.calls[call].group].home;
+    (!home.is_empty()).then_some(home.start)
 }
 
 /// Takes moved, quoted and removed answers out of their messages.

@@ -2,47 +2,46 @@
 
 use std::collections::HashSet;
 
-use super::{ArgumentsFix, Piece, ids::hash, work::Work};
+use super::{ArgumentsFix, Piece, ids::hash, media, work::Work};
 use crate::{
     check::{Question, check, shown},
-    draft::{Arguments, Content, Draft, Facts, Kind, Marks, Text},
+    draft::{Arguments, Content, Draft, Kind, Marks, Text},
     placeholder,
     profile::Profile,
     report::Strategy,
     rules::RuleSet,
 };
 
-/// Mends FW302, FW303, FW207, FW107, FW205, FW206, FW308, FW309, FW311, FW312, FW313 and FW301.
-pub(super) fn mend(work: &mut Work<'_, '_>) {
-    // These rules find exactly the places to mend; nothing is looked for twice.
-    let draft = work.draft();
-    let mut touched = Vec::new();
-    for code in [302, 303, 207, 107, 205, 206, 308, 309, 311, 312, 313] {
-        if work.wants(code) && is_broken(work, &draft, code) {
-            touched.push(code);
-        }
+/// Removes what says nothing (FW308, FW301) and what nobody can resolve (FW206).
+pub(super) fn clear(work: &mut Work<'_, '_>, found: RuleSet) {
+    if found.has(308) {
+        empty_texts(work);
     }
-    for code in touched {
-        match code {
-            302 => arguments(work, &draft),
-            303 => outputs(work, &draft),
-            207 => names(work),
-            107 => answer_names(work),
-            205 => item_ids(work),
-            206 => unstored(work),
-            308 => empty_texts(work),
-            309 | 311 => chat_fields(work, code),
-            312 => trailing(work),
-            _ => surrogates(work),
-        }
+    if found.has(206) {
+        unstored(work);
     }
-    if work.wants(301) {
+    if found.has(301) {
         empty_messages(work);
     }
 }
 
-fn is_broken(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> bool {
-    !places(work, draft, code).is_empty()
+/// Mends FW302, FW303, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
+pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
+    let mends: [(u16, fn(&mut Work<'_, '_>)); 10] = [
+        (302, arguments),
+        (303, outputs),
+        (207, names),
+        (107, answer_names),
+        (205, item_ids),
+        (309, empty_call_lists),
+        (311, null_contents),
+        (312, trailing),
+        (313, surrogates),
+        (307, media::carry),
+    ];
+    for (_, mend) in mends.into_iter().filter(|(code, _)| found.has(*code)) {
+        mend(work);
+    }
 }
 
 /// The messages in which one rule finds something.
@@ -55,11 +54,12 @@ pub(super) fn places(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<u
     at
 }
 
-fn arguments(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
+fn arguments(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
     let strict = work.question.profile == Profile::Strict;
-    for at in places(work, draft, 302) {
+    for at in places(work, &draft, 302) {
         let mut ids = Vec::new();
-        for piece in &mut work.slots[at].pieces {
+        for piece in &mut work.touch(at).pieces {
             let Kind::Call(call) = &mut piece.part.kind else { continue };
             let fix = match call.arguments {
                 Arguments::Good => continue,
@@ -74,17 +74,17 @@ fn arguments(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
             piece.patch.arguments = Some(fix);
             ids.extend(call.id.as_deref().map(str::to_owned));
         }
-        work.slots[at].touched = true;
         let note = "arguments are spelled as the provider wants them".to_owned();
         work.note(302, Strategy::Recode, at, ids, note);
     }
 }
 
-fn outputs(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
+fn outputs(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
     let words = placeholder::no_output(work.policy().language);
-    for at in places(work, draft, 303) {
+    for at in places(work, &draft, 303) {
         let mut ids = Vec::new();
-        for piece in &mut work.slots[at].pieces {
+        for piece in &mut work.touch(at).pieces {
             let Kind::Answer(answer) = &mut piece.part.kind else { continue };
             if answer.output != crate::draft::Output::Full {
                 answer.output = crate::draft::Output::Full;
@@ -92,24 +92,21 @@ fn outputs(work: &mut Work<'_, '_>, draft: &Draft<'_>) {
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
-        work.slots[at].touched = true;
         work.note(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
     }
 }
 
 fn names(work: &mut Work<'_, '_>) {
     let profile = work.question.profile;
-    let calls = work.slots.iter().flat_map(|slot| &slot.pieces);
-    let known: HashSet<String> = calls
-        .filter_map(|piece| match &piece.part.kind {
-            Kind::Call(call) => call.name.as_deref().map(str::to_owned),
-            _ => None,
-        })
-        .collect();
     let draft = work.draft();
+    let calls = draft.parts.iter().filter_map(|part| match &part.kind {
+        Kind::Call(call) => call.name.as_deref().map(str::to_owned),
+        _ => None,
+    });
+    let known: HashSet<String> = calls.collect();
     for at in places(work, &draft, 207) {
         let mut notes = Vec::new();
-        for piece in &mut work.slots[at].pieces {
+        for piece in &mut work.touch(at).pieces {
             let Kind::Call(call) = &mut piece.part.kind else { continue };
             let old = call.name.as_deref();
             if old.is_some_and(|old| profile.takes_name(old)) {
@@ -123,7 +120,6 @@ fn names(work: &mut Work<'_, '_>) {
             call.name = Some(new.clone().into());
             piece.patch.name = Some(new);
         }
-        work.slots[at].touched = true;
         for (id, note) in notes {
             work.note(207, Strategy::Rename, at, id.into_iter().collect(), note);
         }
@@ -154,16 +150,15 @@ fn answer_names(work: &mut Work<'_, '_>) {
             .and_then(|call| call.name.clone());
         let Some(name) = name else { continue };
         let index = answer.part - draft.messages[answer.message].first as usize;
-        let slot = &mut work.slots[answer.message];
-        let Some(piece) = slot.pieces.get_mut(index) else { continue };
-        let Kind::Answer(outline) = &mut piece.part.kind else { continue };
+        let Kind::Answer(outline) = &draft.parts[answer.part].kind else { continue };
         if outline.name.as_deref() == Some(&name) {
             continue;
         }
+        let Some(piece) = work.touch(answer.message).pieces.get_mut(index) else { continue };
+        let Kind::Answer(outline) = &mut piece.part.kind else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         piece.patch.name = Some(name.to_string());
         outline.name = Some(name.clone());
-        slot.touched = true;
         let note = format!("the answer takes its call's name {}", shown(Some(&name)));
         work.note(107, Strategy::Rename, answer.message, ids, note);
     }
@@ -171,11 +166,10 @@ fn answer_names(work: &mut Work<'_, '_>) {
 
 fn item_ids(work: &mut Work<'_, '_>) {
     for at in 0..work.slots.len() {
-        let slot = &mut work.slots[at];
-        if slot.marks.has(Marks::BAD_ITEM_ID) {
+        if work.slots[at].marks.has(Marks::BAD_ITEM_ID) {
+            let slot = work.touch(at);
             slot.marks = slot.marks.without(Marks::BAD_ITEM_ID).without(Marks::ITEM_ID);
             slot.without_id = true;
-            slot.touched = true;
             work.note(205, Strategy::Drop, at, Vec::new(), "the item's id is left out".to_owned());
         }
     }
@@ -191,15 +185,15 @@ fn unstored(work: &mut Work<'_, '_>) {
         let note = "reasoning that only the server's store could resolve is removed".to_owned();
         work.note(206, Strategy::Drop, at, Vec::new(), note);
         // The item made with it may not name its stored id any more either.
-        if let Some(next) = work.slots.get_mut(at + 1) {
-            if next.role.is_assistant()
+        let names_id = work.slots.get(at + 1).is_some_and(|next| {
+            next.role.is_assistant()
                 && next.marks.has(Marks::ITEM_ID)
                 && !next.marks.has(Marks::UNSTORED)
-            {
-                next.marks = next.marks.without(Marks::ITEM_ID).without(Marks::BAD_ITEM_ID);
-                next.without_id = true;
-                next.touched = true;
-            }
+        });
+        if names_id {
+            let next = work.touch(at + 1);
+            next.marks = next.marks.without(Marks::ITEM_ID).without(Marks::BAD_ITEM_ID);
+            next.without_id = true;
         }
     }
     work.remove_slots(&gone);
@@ -214,7 +208,7 @@ fn empty_texts(work: &mut Work<'_, '_>) {
             Kind::Text(Text::Blank) => blank_too,
             _ => false,
         };
-        work.slots[at].keep(|piece| !hollow(piece));
+        work.open(at).keep(|piece| !hollow(piece));
         work.note(
             308,
             Strategy::Drop,
@@ -225,42 +219,34 @@ fn empty_texts(work: &mut Work<'_, '_>) {
     }
 }
 
-fn chat_fields(work: &mut Work<'_, '_>, code: u16) {
+fn empty_call_lists(work: &mut Work<'_, '_>) {
     let draft = work.draft();
-    for at in places(work, &draft, code) {
-        let slot = &mut work.slots[at];
-        slot.touched = true;
-        if code == 309 {
-            slot.marks = slot.marks.without(Marks::EMPTY_CALLS);
-            work.note(
-                309,
-                Strategy::Drop,
-                at,
-                Vec::new(),
-                "the empty list of calls is left out".to_owned(),
-            );
-        } else {
-            slot.content = Content::Text;
-            slot.pieces.insert(0, Piece::words(""));
-            work.note(
-                311,
-                Strategy::Recode,
-                at,
-                Vec::new(),
-                "content becomes an empty string".to_owned(),
-            );
-        }
+    for at in places(work, &draft, 309) {
+        let slot = work.touch(at);
+        slot.marks = slot.marks.without(Marks::EMPTY_CALLS);
+        let note = "the empty list of calls is left out".to_owned();
+        work.note(309, Strategy::Drop, at, Vec::new(), note);
+    }
+}
+
+fn null_contents(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    for at in places(work, &draft, 311) {
+        let slot = work.touch(at);
+        slot.content = Content::Text;
+        slot.pieces.insert(0, Piece::words(""));
+        let note = "content becomes an empty string".to_owned();
+        work.note(311, Strategy::Recode, at, Vec::new(), note);
     }
 }
 
 fn trailing(work: &mut Work<'_, '_>) {
     let Some(at) = work.slots.len().checked_sub(1) else { return };
-    let slot = &mut work.slots[at];
+    let slot = work.touch(at);
     let Some(piece) = slot.pieces.last_mut() else { return };
     piece.patch.trim = true;
     let blank = matches!(piece.part.kind, Kind::Text(Text::Blank));
     piece.part.kind = Kind::Text(if blank { Text::Empty } else { Text::Full });
-    slot.touched = true;
     work.note(312, Strategy::Recode, at, Vec::new(), "white space at the end is cut".to_owned());
 }
 
@@ -281,9 +267,6 @@ fn surrogates(work: &mut Work<'_, '_>) {
 
 fn empty_messages(work: &mut Work<'_, '_>) {
     let draft = work.draft();
-    if !draft.facts.any(Facts::HOLLOW_MESSAGE.or(Facts::HOLLOW_TEXT)) {
-        return;
-    }
     let mut gone = vec![false; work.slots.len()];
     for at in places(work, &draft, 301) {
         gone[at] = true;

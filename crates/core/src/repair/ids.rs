@@ -15,15 +15,13 @@ use crate::{
     pair::call_at,
     profile::IdRule,
     report::Strategy,
+    rules::RuleSet,
 };
 
 /// Renames what FW201, FW202, FW203 and FW204 object to.
-pub(super) fn rename(work: &mut Work<'_, '_>) {
+pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     let (twice, reused) = (work.wants(201), work.wants(202));
     let (illegal, missing) = (work.wants(203), work.wants(204) && work.input.wire != Wire::Gemini);
-    if !(twice || reused || illegal || missing) {
-        return;
-    }
     let (draft, pairing) = work.paired();
     let rule = work.question.profile.ids();
     let mut book = Book::new(work.input.wire, rule);
@@ -87,8 +85,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>) {
 }
 
 fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {
-    let slot = &mut work.slots[slot];
-    slot.touched = true;
+    let slot = work.touch(slot);
     let Some(piece) = slot.pieces.get_mut(piece) else { return };
     let owned: Option<Cow<'_, str>> = Some(Cow::Owned(id.to_owned()));
     match &mut piece.part.kind {

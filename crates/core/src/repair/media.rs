@@ -9,9 +9,6 @@ use crate::{
 
 /// Moves media out of answers (FW307): behind the whole run of answers, into one user message.
 pub(super) fn carry(work: &mut Work<'_, '_>) {
-    if !work.wants(307) {
-        return;
-    }
     let language = work.policy().language;
     let pointer = placeholder::media_pointer(language);
     let mut at = 0;
@@ -19,7 +16,7 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
         let run = work.slots[at..].iter().take_while(|slot| slot.role == Role::Answer).count();
         let mut carried = Vec::new();
         for index in at..at + run {
-            let slot = &mut work.slots[index];
+            let slot = work.open(index);
             for piece in &mut slot.pieces {
                 let Kind::Answer(answer) = &mut piece.part.kind else { continue };
                 if !answer.media || piece.source != Source::Kept {

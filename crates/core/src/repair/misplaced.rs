@@ -2,26 +2,27 @@
 //!
 //! Misplaced answers are not touched here: pairing knows where they belong.
 
-use super::work::Work;
+use super::{content::places, work::Work};
 use crate::{
     draft::{Kind, Layout, Marks},
     report::Strategy,
-    rules::server,
+    rules::{RuleSet, server},
 };
 
 /// Removes misplaced calls and reasoning (FW304), dead server calls (FW601) and server answers
 /// without a call (FW602).
-pub(super) fn remove(work: &mut Work<'_, '_>) {
-    if work.wants(304) {
-        for at in 0..work.slots.len() {
+pub(super) fn remove(work: &mut Work<'_, '_>, found: RuleSet) {
+    if found.has(304) {
+        let draft = work.draft();
+        for at in places(work, &draft, 304) {
             strays(work, at);
         }
     }
-    if work.wants(601) {
+    if found.has(601) {
         let found = server::dead_calls(&work.draft());
         servers(work, 601, &found, "the unfinished call of the provider's own tool is removed");
     }
-    if work.wants(602) {
+    if found.has(602) {
         let found = server::orphan_answers(&work.draft());
         servers(work, 602, &found, "the answer of the provider's own tool is removed");
     }
@@ -29,7 +30,7 @@ pub(super) fn remove(work: &mut Work<'_, '_>) {
 
 fn strays(work: &mut Work<'_, '_>, at: usize) {
     let layout = work.input.layout();
-    let slot = &mut work.slots[at];
+    let slot = work.open(at);
     let (user, assistant) = (slot.role.is_user(), slot.role.is_assistant());
     if layout == Layout::Chat && !slot.marks.has(Marks::STRAY_CALLS) || assistant {
         return;
@@ -65,7 +66,7 @@ fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &
         let first = draft.messages[at].first as usize;
         let mut index = 0;
         let mut ids = Vec::new();
-        work.slots[at].keep(|piece| {
+        work.open(at).keep(|piece| {
             let hit = group.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
             index += 1;
             if hit && matches!(piece.part.kind, Kind::ServerCall(_) | Kind::ServerAnswer(_)) {

@@ -1,81 +1,65 @@
 //! The order of blocks inside one message, and messages that hold too much.
 
-use super::{Piece, Slot, work::Work};
+use super::{Piece, Slot, content::places, work::Work};
 use crate::{
-    draft::{Content, Facts, Kind, Layout, Role},
+    draft::{Content, Draft, Kind, Layout, Role},
     pair::call_at,
     report::Strategy,
-    rules::too_many_calls::MOST,
+    rules::{RuleSet, too_many_calls::MOST},
 };
 
 /// Answers first (FW305), calls last (FW306), answers alone (FW310), at most 128 calls (FW108).
-pub(super) fn arrange(work: &mut Work<'_, '_>) {
-    let facts = work.draft().facts;
-    if work.wants(305) && facts.any(Facts::ANSWER_AFTER_TEXT) {
-        for at in 0..work.slots.len() {
-            if work.slots[at].role.is_user() && answers_first(&mut work.slots[at]) {
-                let ids = work.slots[at].ids();
-                work.note(305, Strategy::Reorder, at, ids, "answers come first".to_owned());
-            }
+pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
+    if found.has(305) {
+        let draft = work.draft();
+        for at in places(work, &draft, 305) {
+            answers_first(work.touch(at));
+            let ids = work.slots[at].ids();
+            work.note(305, Strategy::Reorder, at, ids, "answers come first".to_owned());
         }
     }
-    if work.wants(306) && facts.any(Facts::TEXT_AFTER_CALL) {
-        for at in 0..work.slots.len() {
-            if work.slots[at].role.is_assistant() && text_first(&mut work.slots[at]) {
-                let ids = work.slots[at].ids();
-                work.note(
-                    306,
-                    Strategy::Reorder,
-                    at,
-                    ids,
-                    "text moves before the calls".to_owned(),
-                );
-            }
+    if found.has(306) {
+        let draft = work.draft();
+        for at in places(work, &draft, 306) {
+            text_first(work.touch(at));
+            let ids = work.slots[at].ids();
+            work.note(306, Strategy::Reorder, at, ids, "text moves before the calls".to_owned());
         }
     }
-    if work.wants(310) && facts.any(Facts::SHARED_ANSWERS) {
+    if found.has(310) {
         part_answers(work);
     }
-    if work.wants(108) && facts.any(Facts::MANY_CALLS) {
+    if found.has(108) {
         split_rounds(work);
     }
 }
 
-fn answers_first(slot: &mut Slot<'_>) -> bool {
-    let others = slot.pieces.iter().position(|piece| !piece.is_answer());
-    let late = others.is_some_and(|first| slot.pieces[first..].iter().any(Piece::is_answer));
-    if late {
-        let (answers, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-        slot.pieces = answers.into_iter().chain(rest).collect();
-        slot.touched = true;
-    }
-    late
+fn answers_first(slot: &mut Slot<'_>) {
+    let (answers, rest): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
+    slot.pieces = answers.into_iter().chain(rest).collect();
 }
 
-fn text_first(slot: &mut Slot<'_>) -> bool {
-    let Some(call) = slot.pieces.iter().position(Piece::is_call) else { return false };
-    let is_text = |piece: &Piece<'_>| matches!(piece.part.kind, Kind::Text(_));
-    if !slot.pieces[call..].iter().any(is_text) {
-        return false;
-    }
+fn text_first(slot: &mut Slot<'_>) {
+    let Some(call) = slot.pieces.iter().position(Piece::is_call) else { return };
     let behind = slot.pieces.split_off(call);
+    let is_text = |piece: &Piece<'_>| matches!(piece.part.kind, Kind::Text(_));
     let (texts, rest): (Vec<_>, Vec<_>) = behind.into_iter().partition(is_text);
     slot.pieces.extend(texts);
     slot.pieces.extend(rest);
-    slot.touched = true;
-    true
 }
 
 /// Answers and other content part ways; the bridge between them is put in with the roles.
 fn part_answers(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    let mut shared = places(work, &draft, 310).into_iter().peekable();
     let old = std::mem::take(&mut work.slots);
-    for mut slot in old {
-        let answers = slot.pieces.iter().any(Piece::is_answer);
-        if !slot.role.is_user() || !answers || slot.pieces.iter().all(Piece::is_answer) {
+    for (index, mut slot) in old.into_iter().enumerate() {
+        if shared.next_if_eq(&index).is_none() {
             work.slots.push(slot);
             continue;
         }
+        slot.open(work.input);
         let (answers, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
         slot.pieces = answers;
@@ -109,11 +93,12 @@ fn split_rounds(work: &mut Work<'_, '_>) {
             continue;
         };
         let Some(mut slot) = old[at].take() else { continue };
+        slot.open(work.input);
         let (calls, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_call);
         slot.pieces = rest;
         slot.touched = true;
-        let mut answers = Answers::take(&mut old, turn.home.clone(), chat);
+        let mut answers = Answers::take(work.input, &mut old, turn.home.clone(), chat);
         let mut calls = calls.into_iter();
         let mut index = turn.calls.start;
         let mut round = Some(slot);
@@ -169,13 +154,19 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    fn take(old: &mut [Option<Slot<'a>>], home: std::ops::Range<usize>, chat: bool) -> Answers<'a> {
+    fn take(
+        input: &Draft<'a>,
+        old: &mut [Option<Slot<'a>>],
+        home: std::ops::Range<usize>,
+        chat: bool,
+    ) -> Answers<'a> {
         let mut answers =
             Answers { chat, slots: Vec::new(), user: None, pieces: Vec::new(), first: home.start };
         for index in home {
             if chat {
                 answers.slots.push((index, old[index].take()));
             } else if let Some(mut slot) = old[index].take() {
+                slot.open(input);
                 answers.pieces = std::mem::take(&mut slot.pieces).into_iter().map(Some).collect();
                 answers.user = Some(slot);
             }
@@ -184,7 +175,7 @@ impl<'a> Answers<'a> {
     }
 
     /// The messages that answer one round; `parts` are indices into the draft.
-    fn round(&mut self, draft: &crate::draft::Draft<'a>, parts: &[usize]) -> Vec<Slot<'a>> {
+    fn round(&mut self, draft: &Draft<'a>, parts: &[usize]) -> Vec<Slot<'a>> {
         if self.chat {
             let first = self.first;
             let message = |part: usize| draft.messages.partition_point(|m| m.last as usize <= part);

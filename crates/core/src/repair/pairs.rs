@@ -12,6 +12,7 @@ use crate::{
     policy::{Orphans, Unanswered},
     profile::Profile,
     report::Strategy,
+    rules::RuleSet,
     span::Span,
 };
 
@@ -35,8 +36,10 @@ pub(super) struct Decisions {
 }
 
 /// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
-pub(super) fn mend(work: &mut Work<'_, '_>) {
-    drop_unanswered(work);
+pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
+    if found.has(101) {
+        drop_unanswered(work);
+    }
     let (draft, mut pairing) = work.paired();
     prefer_real(&draft, &mut pairing);
     let decisions = decide(work, &draft, &pairing);
@@ -174,9 +177,6 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
 /// Under a dropping policy, unanswered calls go: with their whole message and its answers, or
 /// alone. Calls that no placeholder can answer go under every policy.
 fn drop_unanswered(work: &mut Work<'_, '_>) {
-    if !work.wants(101) {
-        return;
-    }
     let (draft, pairing) = work.paired();
     let running = frontier(&draft, &pairing, work.policy().tail);
     let policy = work.policy().unanswered;
@@ -240,9 +240,12 @@ fn remove_calls(
             work.note(101, Strategy::Drop, answer.message, ids, note);
         }
     }
-    for (at, slot) in work.slots.iter_mut().enumerate() {
-        let first = draft.messages[at].first as usize;
-        let mut index = first;
+    for at in 0..work.slots.len() {
+        if !parts[draft.messages[at].range()].contains(&true) {
+            continue;
+        }
+        let slot = work.open(at);
+        let mut index = draft.messages[at].first as usize;
         let lost = slot.keep(|_| {
             index += 1;
             !parts[index - 1]

@@ -4,18 +4,16 @@ use super::{Patch, Piece, Source, content::places, work::Work};
 use crate::{
     draft::{Kind, Layout, Part, Seal, Wire},
     report::Strategy,
-    rules::missing_reasoning::gemini_unsigned,
+    rules::{RuleSet, missing_reasoning::gemini_unsigned},
     span::Span,
 };
 
 /// Removes reasoning without its maker's signature (FW503).
-pub(super) fn unsigned(work: &mut Work<'_, '_>) {
-    if !work.wants(503) || work.input.wire != Wire::Anthropic {
-        return;
-    }
+pub(super) fn unsigned(work: &mut Work<'_, '_>, _: RuleSet) {
     let mut gone = vec![false; work.slots.len()];
-    for at in 0..work.slots.len() {
-        let slot = &mut work.slots[at];
+    let draft = work.draft();
+    for at in places(work, &draft, 503) {
+        let slot = work.open(at);
         if slot.keep(|piece| !matches!(piece.part.kind, Kind::Reasoning(Seal::Unsigned))) > 0 {
             gone[at] = slot.pieces.is_empty();
             let note = "reasoning without a signature is removed".to_owned();
@@ -26,11 +24,11 @@ pub(super) fn unsigned(work: &mut Work<'_, '_>) {
 }
 
 /// Removes detached reasoning (FW501) and puts in what must not be missing (FW502).
-pub(super) fn mend(work: &mut Work<'_, '_>) {
-    if work.wants(501) {
+pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
+    if found.has(501) {
         detached(work);
     }
-    if work.wants(502) {
+    if found.has(502) {
         missing(work);
     }
 }
@@ -42,11 +40,10 @@ fn detached(work: &mut Work<'_, '_>) {
         if draft.layout() == Layout::Items {
             gone[at] = true;
         } else {
-            let slot = &mut work.slots[at];
+            let slot = work.touch(at);
             while slot.pieces.last().is_some_and(Piece::is_reasoning) {
                 slot.pieces.pop();
             }
-            slot.touched = true;
             gone[at] = slot.pieces.is_empty();
         }
         let note = "reasoning that nothing follows is removed".to_owned();
@@ -61,8 +58,7 @@ fn missing(work: &mut Work<'_, '_>) {
     match draft.wire {
         Wire::OpenaiChat => {
             for at in found {
-                let slot = &mut work.slots[at];
-                slot.touched = true;
+                let slot = work.touch(at);
                 slot.pieces.insert(
                     0,
                     Piece {
@@ -78,8 +74,7 @@ fn missing(work: &mut Work<'_, '_>) {
         }
         Wire::Gemini => {
             for at in gemini_unsigned(&draft) {
-                let slot = &mut work.slots[at];
-                slot.touched = true;
+                let slot = work.touch(at);
                 let first = slot.pieces.iter_mut().find(|piece| piece.is_call());
                 if let Some(piece) = first {
                     piece.patch.signature = true;

@@ -1,13 +1,10 @@
 //! Who speaks: roles that nobody knows.
 
 use super::work::Work;
-use crate::{draft::Role, profile::Profile, report::Strategy};
+use crate::{draft::Role, profile::Profile, report::Strategy, rules::RuleSet};
 
 /// Gives every message a role its provider knows (FW407).
-pub(super) fn name(work: &mut Work<'_, '_>) {
-    if !work.wants(407) {
-        return;
-    }
+pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
     for at in 0..work.slots.len() {
         let (role, note) = match work.slots[at].role {
             Role::Unknown => (Role::User, "the message is read as the user's"),
@@ -16,10 +13,9 @@ pub(super) fn name(work: &mut Work<'_, '_>) {
             }
             _ => continue,
         };
-        let slot = &mut work.slots[at];
+        let slot = work.touch(at);
         slot.role = role;
         slot.recast = true;
-        slot.touched = true;
         work.note(407, Strategy::Recode, at, Vec::new(), note.to_owned());
     }
 }

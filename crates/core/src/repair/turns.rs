@@ -1,32 +1,34 @@
 //! Who follows whom: split turns, neighbours, bridges, first and last messages.
 
-use super::{Piece, Slot, work::Work};
+use super::{Slot, order, work::Work};
 use crate::{
-    draft::{Content, Facts, Kind, Layout, Marks, Role, Wire},
+    draft::{Content, Draft, Kind, Layout, Marks, Role, Wire},
+    pair::call_at,
     placeholder,
     profile::Profile,
     report::Strategy,
+    rules::RuleSet,
 };
 
 /// FW106, FW406, FW402, FW404, FW401, FW403 and FW405.
-pub(super) fn arrange(work: &mut Work<'_, '_>) {
-    let facts = work.draft().facts;
-    if work.wants(106) && facts.any(Facts::NEIGHBOURS) {
+pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
+    order::arrange(work, found);
+    if found.has(106) {
         join_turns(work);
     }
-    if work.wants(406) && facts.any(Facts::SYSTEM) {
+    if found.has(406) {
         demote_system(work);
     }
-    if work.wants(402) || work.wants(404) {
+    if found.has(402) || found.has(404) {
         neighbours(work);
     }
-    if work.wants(401) {
+    if found.has(401) {
         open(work);
     }
-    if work.wants(403) && work.policy().bold {
+    if found.has(403) {
         close(work);
     }
-    if work.wants(405) {
+    if found.has(405) {
         declare(work);
     }
 }
@@ -43,8 +45,10 @@ fn join_turns(work: &mut Work<'_, '_>) {
     let mut next = 0;
     for group in pairing.groups.iter().filter(|group| group.messages.len() > 1) {
         work.slots.extend(old[next..group.messages.start].iter_mut().filter_map(Option::take));
-        let ids: Vec<String> =
-            group.messages.clone().filter_map(|at| old[at].as_ref()).flat_map(Slot::ids).collect();
+        let ids: Vec<String> = pairing.calls[group.calls.clone()]
+            .iter()
+            .filter_map(|call| call_at(&draft, call.part)?.id.as_deref().map(str::to_owned))
+            .collect();
         next = group.messages.end;
         // Calls that are still running have no answers to put between the messages.
         let answered = |at: usize| {
@@ -56,7 +60,7 @@ fn join_turns(work: &mut Work<'_, '_>) {
             let mut whole = old[group.messages.start].take();
             for at in group.messages.clone().skip(1) {
                 if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {
-                    merge(whole, other);
+                    merge(work.input, whole, other);
                 }
             }
             work.slots.extend(whole);
@@ -87,7 +91,9 @@ fn join_turns(work: &mut Work<'_, '_>) {
 }
 
 /// Puts the pieces of one message behind those of another of the same side.
-fn merge<'a>(into: &mut Slot<'a>, from: Slot<'a>) {
+fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
+    into.open(input);
+    from.open(input);
     into.pieces.extend(from.pieces);
     let whole_text = into.content == Content::Text && from.content == Content::Text;
     let texts = into.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Text(_))).count();
@@ -100,10 +106,9 @@ fn merge<'a>(into: &mut Slot<'a>, from: Slot<'a>) {
 fn demote_system(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     for at in super::content::places(work, &draft, 406) {
-        let slot = &mut work.slots[at];
+        let slot = work.touch(at);
         slot.role = Role::User;
         slot.recast = true;
-        slot.touched = true;
         work.note(
             406,
             Strategy::Recode,
@@ -120,13 +125,14 @@ fn neighbours(work: &mut Work<'_, '_>) {
     let profile = work.question.profile;
     let (wire, layout) = (work.input.wire, work.input.layout());
     let words = placeholder::bridge(work.policy().language);
+    let input = work.input;
     let old = std::mem::take(&mut work.slots);
     for slot in old {
         let Some(before) = work.slots.last_mut() else {
             work.slots.push(slot);
             continue;
         };
-        let answers = |slot: &Slot<'_>| slot.pieces.iter().any(Piece::is_answer);
+        let answers = |slot: &Slot<'_>| slot.holds(input, |kind| matches!(kind, Kind::Answer(_)));
         let users = before.role.is_user() && slot.role.is_user();
         let needs_bridge = bridge
             && slot.role.is_user()
@@ -139,7 +145,9 @@ fn neighbours(work: &mut Work<'_, '_>) {
         let assistants = before.role.is_assistant() && slot.role.is_assistant();
         let joins = match profile {
             Profile::Gemini => {
-                wire == Wire::Gemini && assistants && slot.pieces.iter().any(Piece::is_call)
+                wire == Wire::Gemini
+                    && assistants
+                    && slot.holds(input, |kind| matches!(kind, Kind::Call(_)))
             }
             _ => users || assistants,
         };
@@ -155,7 +163,7 @@ fn neighbours(work: &mut Work<'_, '_>) {
                 format!("`{words}` stands between answer and user"),
             );
         } else if order && joins {
-            merge(before, slot);
+            merge(input, before, slot);
             let at = work.slots.len() - 1;
             work.note(
                 402,

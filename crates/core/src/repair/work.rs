@@ -27,7 +27,8 @@ impl<'w, 'a> Work<'w, 'a> {
         let slot = |(at, message): (usize, &Message)| Slot {
             origin: Some(at),
             role: message.role,
-            pieces: input.parts_of(message).iter().cloned().map(Piece::kept).collect(),
+            pieces: Vec::new(),
+            opened: false,
             content: message.content,
             marks: message.marks,
             touched: false,
@@ -71,9 +72,18 @@ impl<'w, 'a> Work<'w, 'a> {
             builder.body().tools = true;
         }
         for slot in &self.slots {
-            debug_assert!(slot.touched || slot.origin.is_some());
-            for piece in &slot.pieces {
-                builder.part(piece.part.span, piece.part.kind.clone());
+            debug_assert!(
+                slot.opened || !slot.touched,
+                "a touched slot is rewritten from its pieces"
+            );
+            if slot.opened {
+                for piece in &slot.pieces {
+                    builder.part(piece.part.span, piece.part.kind.clone());
+                }
+            } else {
+                for part in slot.parts(self.input) {
+                    builder.part(part.span, part.kind.clone());
+                }
             }
             builder.message(slot.role, slot.span, slot.content, slot.marks);
         }
@@ -93,6 +103,20 @@ impl<'w, 'a> Work<'w, 'a> {
                 }
             }
         }
+    }
+
+    /// A slot whose pieces are about to be looked at or changed.
+    pub(super) fn open(&mut self, at: usize) -> &mut Slot<'a> {
+        let slot = &mut self.slots[at];
+        slot.open(self.input);
+        slot
+    }
+
+    /// A slot that is about to be rewritten.
+    pub(super) fn touch(&mut self, at: usize) -> &mut Slot<'a> {
+        let slot = self.open(at);
+        slot.touched = true;
+        slot
     }
 
     /// The outline and its pairs.
@@ -172,6 +196,7 @@ impl<'a> Slot<'a> {
             origin: None,
             role,
             pieces,
+            opened: true,
             content,
             marks: Marks::default(),
             touched: true,
@@ -184,6 +209,28 @@ impl<'a> Slot<'a> {
     /// A new message with a few words.
     pub(super) fn say(role: Role, text: &str) -> Slot<'a> {
         Slot::new(role, Content::List, vec![Piece::words(text)])
+    }
+
+    /// Takes the pieces over from the input. Most messages are never looked into, and cost nothing.
+    pub(super) fn open(&mut self, input: &Draft<'a>) {
+        if !self.opened {
+            self.opened = true;
+            self.pieces = self.parts(input).iter().cloned().map(Piece::kept).collect();
+        }
+    }
+
+    /// The parts of the message it still is.
+    pub(super) fn parts<'d>(&self, input: &'d Draft<'a>) -> &'d [Part<'a>] {
+        let message = self.origin.and_then(|at| input.messages.get(at));
+        message.map_or(&[], |message| input.parts_of(message))
+    }
+
+    /// Whether it holds a part of some kind.
+    pub(super) fn holds(&self, input: &Draft<'a>, wanted: impl Fn(&Kind<'a>) -> bool) -> bool {
+        if self.opened {
+            return self.pieces.iter().any(|piece| wanted(&piece.part.kind));
+        }
+        self.parts(input).iter().any(|part| wanted(&part.kind))
     }
 
     /// Keeps the pieces for which `keep` says so; tells how many went.

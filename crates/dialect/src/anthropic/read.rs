@@ -26,11 +26,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut content = Content::Absent;
     let span = scan.object(|scan, key, _| {
         match key {
-            "role" => {
+            b"role" => {
                 once.field(scan, 0, key)?;
                 who = role(scan, source, known)?;
             }
-            "content" => {
+            b"content" => {
                 once.field(scan, 1, key)?;
                 content = body(scan, reader, block)?;
             }
@@ -83,35 +83,35 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut sealed = false;
     let span = scan.object(|scan, key, _| {
         match key {
-            "type" => {
+            b"type" => {
                 once.field(scan, 0, key)?;
                 kind = Some(text(scan, key)?);
             }
-            "text" => {
+            b"text" => {
                 once.field(scan, 1, key)?;
                 says = Some(fullness(source, text(scan, key)?));
             }
-            "id" => {
+            b"id" => {
                 once.field(scan, 2, key)?;
                 id = word(scan, source)?;
             }
-            "tool_use_id" => {
+            b"tool_use_id" => {
                 once.field(scan, 3, key)?;
                 tool_use_id = word(scan, source)?;
             }
-            "name" => {
+            b"name" => {
                 once.field(scan, 4, key)?;
                 name = word(scan, source)?;
             }
-            "input" => {
+            b"input" => {
                 once.field(scan, 5, key)?;
                 arguments = object_arguments(scan)?;
             }
-            "content" => {
+            b"content" => {
                 once.field(scan, 6, key)?;
                 content = output(scan)?;
             }
-            "signature" | "data" => {
+            b"signature" | b"data" => {
                 sealed |= string(scan)?.is_some_and(|text| !text.span.is_empty());
             }
             _ => {

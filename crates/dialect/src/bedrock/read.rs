@@ -27,11 +27,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut content = Content::Absent;
     let span = scan.object(|scan, key, _| {
         match key {
-            "role" => {
+            b"role" => {
                 once.field(scan, 0, key)?;
                 who = role(scan, source, known)?;
             }
-            "content" => {
+            b"content" => {
                 once.field(scan, 1, key)?;
                 content = anthropic::body(scan, reader, block)?;
             }
@@ -51,26 +51,26 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
         let found = match key {
-            "text" => {
+            b"text" => {
                 once.field(scan, 0, key)?;
                 Kind::Text(fullness(source, text(scan, key)?))
             }
-            "toolUse" => {
+            b"toolUse" => {
                 once.field(scan, 1, key)?;
                 tool_use(scan, source)?
             }
-            "toolResult" => {
+            b"toolResult" => {
                 once.field(scan, 2, key)?;
                 tool_result(scan, source)?
             }
-            "reasoningContent" => {
+            b"reasoningContent" => {
                 once.field(scan, 3, key)?;
                 let value = scan.skip()?;
                 let signed = ["\"signature\"", "\"redactedContent\""];
                 let sealed = signed.iter().any(|mark| value.of(source).contains(mark));
                 Kind::Reasoning(if sealed { Seal::Signed } else { Seal::Plain })
             }
-            "image" | "document" | "video" | "audio" => scan.skip().map(|_| Kind::Media)?,
+            b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| Kind::Media)?,
             _ => scan.skip().map(|_| Kind::Other)?,
         };
         if !matches!(found, Kind::Other) || kind.is_none() {
@@ -85,7 +85,7 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
 fn object<'a>(
     scan: &mut Scanner<'a>,
     what: &str,
-    each: impl FnMut(&mut Scanner<'a>, &str, Span) -> Scan<()>,
+    each: impl FnMut(&mut Scanner<'a>, &[u8], Span) -> Scan<()>,
 ) -> Scan<()> {
     match scan.shape()? {
         Shape::Object => scan.object(each).map(drop),
@@ -105,19 +105,19 @@ fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
     let mut server = false;
     object(scan, "toolUse", |scan, key, _| {
         match key {
-            "toolUseId" => {
+            b"toolUseId" => {
                 once.field(scan, 0, key)?;
                 call.id = word(scan, source)?;
             }
-            "name" => {
+            b"name" => {
                 once.field(scan, 1, key)?;
                 call.name = word(scan, source)?;
             }
-            "input" => {
+            b"input" => {
                 once.field(scan, 2, key)?;
                 call.arguments = object_arguments(scan)?;
             }
-            "type" => {
+            b"type" => {
                 server = string(scan)?.is_some_and(|kind| kind.text(source) == "server_tool_use")
             }
             _ => drop(scan.skip()?),
@@ -134,17 +134,21 @@ fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
     let (mut failed, mut server) = (false, false);
     object(scan, "toolResult", |scan, key, _| {
         match key {
-            "toolUseId" => {
+            b"toolUseId" => {
                 once.field(scan, 0, key)?;
                 id = word(scan, source)?;
             }
-            "content" => {
+            b"content" => {
                 once.field(scan, 1, key)?;
                 content = output(scan)?;
             }
-            "status" => failed = string(scan)?.is_some_and(|status| status.text(source) == "error"),
+            b"status" => {
+                failed = string(scan)?.is_some_and(|status| status.text(source) == "error")
+            }
             // The answer of a tool that the provider ran itself names that tool's type.
-            "type" => server = string(scan)?.is_some_and(|kind| kind.text(source) != "tool_result"),
+            b"type" => {
+                server = string(scan)?.is_some_and(|kind| kind.text(source) != "tool_result")
+            }
             _ => drop(scan.skip()?),
         }
         Ok(())

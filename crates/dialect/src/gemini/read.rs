@@ -27,7 +27,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut content = Content::Absent;
     let span = scan.object(|scan, key, _| {
         match key {
-            "role" => {
+            b"role" => {
                 once.field(scan, 0, key)?;
                 if scan.shape()? == Shape::Null {
                     scan.skip()?;
@@ -35,7 +35,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                     who = role(scan, source, known)?;
                 }
             }
-            "parts" => {
+            b"parts" => {
                 once.field(scan, 1, key)?;
                 content = match scan.shape()? {
                     Shape::Array => {
@@ -67,24 +67,24 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
         match key {
-            "text" => {
+            b"text" => {
                 once.field(scan, 0, key)?;
                 says = Some(fullness(source, text(scan, key)?));
             }
-            "thought" => thought = scan.skip()?.of(source) == "true",
-            "thoughtSignature" | "thought_signature" => {
+            b"thought" => thought = scan.skip()?.of(source) == "true",
+            b"thoughtSignature" | b"thought_signature" => {
                 once.field(scan, 1, key)?;
                 signed = string(scan)?.is_some_and(|text| !text.span.is_empty());
             }
-            "functionCall" | "function_call" => {
+            b"functionCall" | b"function_call" => {
                 once.field(scan, 2, key)?;
                 kind = Some(Kind::Call(call(scan, source)?));
             }
-            "functionResponse" | "function_response" => {
+            b"functionResponse" | b"function_response" => {
                 once.field(scan, 3, key)?;
                 kind = Some(Kind::Answer(answer(scan, source)?));
             }
-            "inlineData" | "inline_data" | "fileData" | "file_data" => {
+            b"inlineData" | b"inline_data" | b"fileData" | b"file_data" => {
                 scan.skip()?;
                 kind = Some(Kind::Media);
             }
@@ -97,7 +97,7 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let kind = match (kind, says) {
         (Some(Kind::Call(call)), _) => Kind::Call(Call { signed, ..call }),
         (Some(kind), _) => kind,
-        (None, Some(_)) if thought => Kind::Reasoning(Seal::Plain),
+        (None, _) if thought => Kind::Reasoning(Seal::Plain),
         (None, Some(Text::Empty)) if signed => Kind::Text(Text::Signature),
         (None, Some(says)) => Kind::Text(says),
         (None, None) => Kind::Other,
@@ -121,15 +121,15 @@ fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
     };
     scan.object(|scan, key, _| {
         match key {
-            "id" => {
+            b"id" => {
                 once.field(scan, 0, key)?;
                 call.id = word(scan, source)?;
             }
-            "name" => {
+            b"name" => {
                 once.field(scan, 1, key)?;
                 call.name = word(scan, source)?;
             }
-            "args" => {
+            b"args" => {
                 once.field(scan, 2, key)?;
                 call.arguments = object_arguments(scan)?;
             }
@@ -155,15 +155,15 @@ fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
     };
     scan.object(|scan, key, _| {
         match key {
-            "id" => {
+            b"id" => {
                 once.field(scan, 0, key)?;
                 answer.id = word(scan, source)?;
             }
-            "name" => {
+            b"name" => {
                 once.field(scan, 1, key)?;
                 answer.name = word(scan, source)?;
             }
-            "response" => {
+            b"response" => {
                 once.field(scan, 2, key)?;
                 (answer.output, answer.content) = output(scan)?;
             }

@@ -26,20 +26,28 @@ pub(crate) struct Scanner<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
+    /// The text holds control characters (line breaks between values, as a rule), so strings have
+    /// to be looked through for them. Compact documents have none.
+    pub(super) controls: bool,
     /// Escapes of half a character met so far.
     pub(crate) lone: Vec<Span>,
 }
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(source: &'a str) -> Scanner<'a> {
-        Scanner { source, bytes: source.as_bytes(), at: 0, depth: 0, lone: Vec::new() }
+        Scanner { controls: strings::has_control(source.as_bytes()), ..Scanner::unchecked(source) }
+    }
+
+    fn unchecked(source: &'a str) -> Scanner<'a> {
+        let bytes = source.as_bytes();
+        Scanner { source, bytes, at: 0, depth: 0, controls: false, lone: Vec::new() }
     }
 
     /// A scanner that starts inside a text that was scanned before.
     pub(crate) fn within(source: &'a str, span: Span) -> Scanner<'a> {
         let end = (span.end as usize).min(source.len());
         let source = source.get(..end).unwrap_or("");
-        Scanner { at: (span.start as usize).min(end), ..Scanner::new(source) }
+        Scanner { at: (span.start as usize).min(end), ..Scanner::unchecked(source) }
     }
 
     /// The byte the scanner stands at.
@@ -73,6 +81,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What comes next.
+    #[inline]
     pub(crate) fn shape(&mut self) -> Scan<Shape> {
         self.space();
         match self.peek() {
@@ -95,7 +104,7 @@ impl<'a> Scanner<'a> {
     /// Walks an object; `each` must consume the value. It gets the key and where the key stands.
     pub(crate) fn object(
         &mut self,
-        mut each: impl FnMut(&mut Self, &str, Span) -> Scan<()>,
+        mut each: impl FnMut(&mut Self, &[u8], Span) -> Scan<()>,
     ) -> Scan<Span> {
         self.space();
         let start = self.at;
@@ -113,8 +122,17 @@ impl<'a> Scanner<'a> {
             self.expect(b':', "`:`")?;
             self.space();
             let name = Span::new(key.span.start as usize - 1, key.span.end as usize + 1);
-            let source = self.source;
-            each(self, &key.text(source), name)?;
+            if key.escaped {
+                let text = key.text(self.source).into_owned();
+                each(self, text.as_bytes(), name)?;
+            } else {
+                let bytes = self.bytes;
+                each(
+                    self,
+                    bytes.get(key.span.start as usize..key.span.end as usize).unwrap_or(b""),
+                    name,
+                )?;
+            }
             self.space();
             match self.peek() {
                 b',' => self.at += 1,
@@ -174,6 +192,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a string: where its inside lies, and whether it holds escapes.
+    #[inline]
     pub(crate) fn string(&mut self) -> Scan<Str> {
         if self.peek() != b'"' {
             return self.unexpected("a string");

@@ -26,103 +26,96 @@ impl Str {
     }
 }
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// Marks (in the high bit of each byte) quotes, backslashes and control characters. A byte above
-/// the first marked one may be marked by mistake; the first one never is.
-#[inline]
-fn special(word: u64) -> u64 {
-    let quotes = word ^ (ONES * b'"' as u64);
-    let slashes = word ^ (ONES * b'\\' as u64);
-    let hits = quotes.wrapping_sub(ONES) & !quotes
-        | slashes.wrapping_sub(ONES) & !slashes
-        | word.wrapping_sub(ONES * 0x20) & !word;
-    hits & HIGH
-}
-
 /// Moves to the closing quote; tells whether there were escapes.
 #[inline]
 pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
     let mut escaped = false;
     loop {
-        scan.at += plain(&scan.bytes[scan.at.min(scan.bytes.len())..]);
+        let rest = scan.bytes.get(scan.at..).unwrap_or(&[]);
+        let plain = plain(rest);
+        if scan.controls && has_control(&rest[..plain]) {
+            let inside = rest[..plain].iter().position(|byte| *byte < 0x20).unwrap_or(0);
+            scan.at += inside;
+            return scan.trouble("a control character inside a string");
+        }
+        scan.at += plain;
         match scan.peek() {
             b'"' => return Ok(escaped),
             b'\\' => {
                 escaped = true;
-                escape(scan)?;
+                match scan.bytes.get(scan.at + 1) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at += 2,
+                    _ => wide_escape(scan)?,
+                }
             }
-            _ if scan.at >= scan.bytes.len() => return scan.trouble("a string that never ends"),
-            _ => return scan.trouble("a control character inside a string"),
+            _ => return scan.trouble("a string that never ends"),
         }
     }
 }
 
-/// How many bytes need no look: up to the next quote, backslash or control character.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Marks quotes and backslashes in the high bit of their byte. A byte above the first marked one
+/// may be marked by mistake; the first one never is.
+#[inline]
+fn special(word: u64) -> u64 {
+    let quotes = word ^ (ONES * b'"' as u64);
+    let slashes = word ^ (ONES * b'\\' as u64);
+    (quotes.wrapping_sub(ONES) & !quotes | slashes.wrapping_sub(ONES) & !slashes) & HIGH
+}
+
+/// How many bytes stand before the next quote or backslash. Keys and ids end within two words;
+/// for longer texts the call into wide instructions pays.
 #[inline]
 fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;
-    let (words, _) = bytes.as_chunks::<8>();
-    // Short strings end within the first words.
-    for word in words.iter().take(4) {
-        let hits = special(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    if let Some(head) = bytes.first_chunk::<16>() {
+        for word in head.as_chunks::<8>().0 {
+            let hits = special(u64::from_le_bytes(*word));
+            if hits != 0 {
+                return at + (hits.trailing_zeros() / 8) as usize;
+            }
+            at += 8;
         }
-        at += 8;
     }
-    // Long ones are worth wide steps: the compiler turns this into vector code.
-    let (blocks, _) = bytes[at.min(bytes.len())..].as_chunks::<32>();
-    for block in blocks {
-        let mut hit = false;
-        for &byte in block {
-            hit |= (byte == b'"') | (byte == b'\\') | (byte < 0x20);
-        }
-        if hit {
-            break;
-        }
-        at += 32;
-    }
-    let (words, rest) = bytes[at.min(bytes.len())..].as_chunks::<8>();
-    for word in words {
-        let hits = special(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
-    at + rest.iter().position(is_special).unwrap_or(rest.len())
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    at + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
 }
 
-/// Skips one escape, noting half characters.
-fn escape(scan: &mut Scanner<'_>) -> Scan<()> {
+/// Whether there is a control character, which no string may hold as it is.
+pub(super) fn has_control(bytes: &[u8]) -> bool {
+    // Whole blocks without a way out in between become vector code.
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let any = |block: &[u8]| block.iter().fold(false, |hit, &byte| hit | (byte < 0x20));
+    blocks.iter().any(|block| any(block)) || any(rest)
+}
+
+/// Skips a `\u` escape, noting half characters.
+#[cold]
+fn wide_escape(scan: &mut Scanner<'_>) -> Scan<()> {
     let start = scan.at;
     scan.at += 1;
-    match scan.peek() {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => scan.at += 1,
-        b'u' => {
-            scan.at += 1;
-            match hex(scan)? {
-                0xd800..=0xdbff => {
-                    let next = scan.bytes.get(scan.at..scan.at + 6).unwrap_or(b"");
-                    let low = next.first() == Some(&b'\\')
-                        && next.get(1) == Some(&b'u')
-                        && matches!(next.get(2), Some(b'd' | b'D'))
-                        && matches!(next.get(3), Some(b'c'..=b'f' | b'C'..=b'F'));
-                    if low {
-                        scan.at += 2;
-                        hex(scan)?;
-                    } else {
-                        scan.lone.push(Span::new(start, scan.at));
-                    }
-                }
-                0xdc00..=0xdfff => scan.lone.push(Span::new(start, scan.at)),
-                _ => {}
+    if scan.peek() != b'u' {
+        return scan.trouble("an escape that JSON does not know");
+    }
+    scan.at += 1;
+    match hex(scan)? {
+        0xd800..=0xdbff => {
+            let next = scan.bytes.get(scan.at..scan.at + 6).unwrap_or(b"");
+            let low = next.first() == Some(&b'\\')
+                && next.get(1) == Some(&b'u')
+                && matches!(next.get(2), Some(b'd' | b'D'))
+                && matches!(next.get(3), Some(b'c'..=b'f' | b'C'..=b'F'));
+            if low {
+                scan.at += 2;
+                hex(scan)?;
+            } else {
+                scan.lone.push(Span::new(start, scan.at));
             }
         }
-        _ => return scan.trouble("an escape that JSON does not know"),
+        0xdc00..=0xdfff => scan.lone.push(Span::new(start, scan.at)),
+        _ => {}
     }
     Ok(())
 }

@@ -45,41 +45,41 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     reader.waiting.clear();
     let span = scan.object(|scan, key, _| {
         match key {
-            "role" => {
+            b"role" => {
                 once.field(scan, 0, key)?;
                 who = role(scan, source, known)?;
             }
-            "content" => {
+            b"content" => {
                 once.field(scan, 1, key)?;
                 // Content parts stand before the calls, whatever the order of the fields.
                 let calls = reader.waiting.len();
                 body = content(scan, reader)?;
                 reader.waiting.rotate_left(calls);
             }
-            "tool_calls" => {
+            b"tool_calls" => {
                 once.field(scan, 2, key)?;
                 if calls(scan, reader)? {
                     marks = marks.with(Marks::EMPTY_CALLS);
                 }
             }
-            "tool_call_id" => {
+            b"tool_call_id" => {
                 once.field(scan, 3, key)?;
                 answers = word(scan, source)?;
             }
-            "reasoning_content" => {
+            b"reasoning_content" => {
                 once.field(scan, 4, key)?;
                 let shape = scan.shape()?;
                 let value = scan.skip()?;
                 reasoning = (shape == Shape::String).then_some(value);
             }
-            "refusal" | "audio" | "function_call" => {
+            b"refusal" | b"audio" | b"function_call" => {
                 let shape = scan.shape()?;
                 scan.skip()?;
                 if shape != Shape::Null {
                     marks = marks.with(Marks::OTHER_BODY);
                 }
             }
-            "prefix" => {
+            b"prefix" => {
                 let value = scan.skip()?;
                 if value.of(source) == "true" {
                     marks = marks.with(Marks::PREFIX);
@@ -165,11 +165,11 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let source = reader.source;
     let span = scan.object(|scan, key, _| {
         match key {
-            "type" => {
+            b"type" => {
                 once.field(scan, 0, key)?;
                 kind = Some(text(scan, key)?);
             }
-            "text" => {
+            b"text" => {
                 once.field(scan, 1, key)?;
                 says = Some(fullness(source, text(scan, key)?));
             }
@@ -218,11 +218,11 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut is_custom = false;
     let span = scan.object(|scan, key, _| {
         match key {
-            "id" => {
+            b"id" => {
                 once.field(scan, 0, key)?;
                 id = word(scan, source)?;
             }
-            "function" => {
+            b"function" => {
                 once.field(scan, 1, key)?;
                 if scan.shape()? == Shape::Object {
                     function = named(scan, source, want)?;
@@ -230,7 +230,7 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
                     scan.skip()?;
                 }
             }
-            "custom" => {
+            b"custom" => {
                 once.field(scan, 2, key)?;
                 if scan.shape()? == Shape::Object {
                     custom = named(scan, source, want)?.0;
@@ -238,7 +238,7 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
                     scan.skip()?;
                 }
             }
-            "type" => {
+            b"type" => {
                 once.field(scan, 3, key)?;
                 is_custom = string(scan)?.is_some_and(|kind| kind.text(source) == "custom");
             }
@@ -264,11 +264,11 @@ fn named<'a>(
     let mut found = (None, Arguments::Missing);
     scan.object(|scan, key, _| {
         match key {
-            "name" => {
+            b"name" => {
                 once.field(scan, 0, key)?;
                 found.0 = word(scan, source)?;
             }
-            "arguments" => {
+            b"arguments" => {
                 once.field(scan, 1, key)?;
                 found.1 = string_arguments(scan, source, want)?;
             }

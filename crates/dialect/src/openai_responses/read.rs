@@ -86,43 +86,43 @@ fn field<'a>(
     reader: &mut Reader<'a>,
     once: &mut Once,
     fields: &mut Fields<'a>,
-    key: &str,
+    key: &[u8],
 ) -> Scan<()> {
     let source = reader.source;
     match key {
-        "type" => {
+        b"type" => {
             once.field(scan, 0, key)?;
             fields.kind = string(scan)?.map(|kind| kind.text(source));
         }
-        "role" => {
+        b"role" => {
             once.field(scan, 1, key)?;
             fields.role = Some(role(scan, source, known)?);
         }
-        "id" => {
+        b"id" => {
             once.field(scan, 2, key)?;
             let id = string(scan)?;
             fields.has_id = id.is_some();
             fields.id = id.and_then(|id| id.some(source));
         }
-        "call_id" => {
+        b"call_id" => {
             once.field(scan, 3, key)?;
             let id = string(scan)?;
             fields.has_call_id = id.is_some();
             fields.call_id = id.and_then(|id| id.some(source));
         }
-        "name" => {
+        b"name" => {
             once.field(scan, 4, key)?;
             fields.name = word(scan, source)?;
         }
-        "arguments" => {
+        b"arguments" => {
             once.field(scan, 5, key)?;
             fields.arguments = Some(string_arguments(scan, source, reader.want)?);
         }
-        "output" => {
+        b"output" => {
             once.field(scan, 6, key)?;
             fields.output = Some(output(scan)?);
         }
-        "content" => {
+        b"content" => {
             once.field(scan, 7, key)?;
             // Only messages have blocks; reasoning and others may hold anything here.
             let message = fields.kind.as_deref().is_none_or(|kind| kind == "message");
@@ -132,7 +132,7 @@ fn field<'a>(
                 scan.skip().map(|_| Content::Other)?
             };
         }
-        "encrypted_content" => {
+        b"encrypted_content" => {
             fields.encrypted = string(scan)?.is_some_and(|text| !text.span.is_empty());
         }
         _ => {
@@ -148,8 +148,8 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut says = None;
     let span = scan.object(|scan, key, _| {
         match key {
-            "type" => kind = Some(text(scan, key)?),
-            "text" => says = string(scan)?.map(|text| fullness(source, text)),
+            b"type" => kind = Some(text(scan, key)?),
+            b"text" => says = string(scan)?.map(|text| fullness(source, text)),
             _ => drop(scan.skip()?),
         }
         Ok(())

@@ -42,8 +42,10 @@ impl Quoted {
                 for one in elements(source, content) {
                     match element(source, one) {
                         Element::Text(key) => match field(source, one, key) {
-                            Some(text) => quoted.words.push(Words::Raw(inside(text))),
-                            None => quoted.words.push(Words::Told(compact(source, one))),
+                            Some(text) if text.of(source).starts_with('"') => {
+                                quoted.words.push(Words::Raw(inside(text)));
+                            }
+                            _ => quoted.words.push(Words::Told(compact(source, one))),
                         },
                         Element::Whole => quoted.whole.push(one),
                         Element::Told => quoted.words.push(Words::Told(compact(source, one))),

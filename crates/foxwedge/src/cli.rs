@@ -1,0 +1,244 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use anstream::ColorChoice;
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
+
+/// Keeps LLM-agent conversations with tool calls whole.
+#[derive(Parser)]
+#[command(name = "foxwedge", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Colour the output
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = colors())]
+    color: ColorChoice,
+    /// The same as --color never
+    #[arg(long, global = true, conflicts_with = "color")]
+    no_color: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+impl Cli {
+    pub(crate) fn color(&self) -> ColorChoice {
+        if self.no_color { ColorChoice::Never } else { self.color }
+    }
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Say what a provider would refuse
+    Check(CheckArgs),
+    /// Repair files in place, or stdin to stdout (the same as check --fix)
+    #[command(mut_arg("fix", |arg| arg.hide(true)))]
+    Fix(CheckArgs),
+    /// Put back what a fix replaced
+    Undo(UndoArgs),
+    /// Explain one rule
+    Rule(RuleArgs),
+    /// List all rules
+    Rules(RulesArgs),
+    /// Say what a provider's error text means and what to do
+    Explain(ExplainArgs),
+    /// A broken session, found and repaired, in thirty seconds
+    Demo,
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArgs {
+    /// Files, folders, or `-` for stdin
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<PathBuf>,
+    /// Repair what can be repaired without asking
+    #[arg(long, help_heading = "Repair")]
+    pub(crate) fix: bool,
+    /// Also make repairs that speak for the user or change the request
+    #[arg(long, help_heading = "Repair")]
+    pub(crate) unsafe_fixes: bool,
+    /// Show what a repair would change, and write nothing
+    #[arg(long, help_heading = "Repair")]
+    pub(crate) diff: bool,
+    /// What happens to calls that nobody answered
+    #[arg(long, value_name = "POLICY", help_heading = "Repair", value_parser = policies())]
+    pub(crate) policy: Option<Unanswered>,
+    /// What happens to answers without a call
+    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = orphans())]
+    pub(crate) orphans: Option<Orphans>,
+    /// Whether open calls at the end are dead or still running
+    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = tails())]
+    pub(crate) tail: Option<Tail>,
+    /// The language of placeholder answers
+    #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", help_heading = "Repair", value_parser = languages())]
+    pub(crate) language: Option<Language>,
+    /// Look only for these rules: codes (FW101), families (FW1) or names, separated by commas
+    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    pub(crate) select: Vec<String>,
+    /// Leave these rules out
+    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    pub(crate) ignore: Vec<String>,
+    /// Whose rules [default: those of the format's owner]
+    #[arg(long, value_name = "PROFILE", help_heading = "Rules", value_parser = profiles())]
+    pub(crate) profile: Option<Profile>,
+    /// The format of the input [default: detected]
+    #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = wires())]
+    pub(crate) format: Option<Wire>,
+    /// How findings are written
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "FOXWEDGE_OUTPUT_FORMAT",
+        default_value = "full",
+        help_heading = "Output"
+    )]
+    pub(crate) output_format: OutputFormat,
+    /// Write findings to a file instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output_file: Option<PathBuf>,
+    /// Count findings by rule instead of listing them
+    #[arg(long, help_heading = "Output")]
+    pub(crate) statistics: bool,
+    /// List the files that would be read, and stop
+    #[arg(long, help_heading = "Output")]
+    pub(crate) show_files: bool,
+    /// Findings and errors only: no notes, no summary
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Exit 0 even if findings remain
+    #[arg(long, help_heading = "Exit code")]
+    pub(crate) exit_zero: bool,
+    /// Exit 1 if anything was repaired, even if nothing remains
+    #[arg(long, help_heading = "Exit code")]
+    pub(crate) exit_non_zero_on_fix: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct UndoArgs {
+    /// The files to put back
+    #[arg(value_name = "FILE", required_unless_present = "list")]
+    pub(crate) files: Vec<PathBuf>,
+    /// List what can be put back
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Put back even if the file changed since; what it holds now is kept as a backup
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RuleArgs {
+    /// A code or a name, as FW101 or unanswered-call
+    #[arg(value_name = "RULE")]
+    pub(crate) rule: String,
+}
+
+#[derive(Args)]
+pub(crate) struct RulesArgs {
+    /// How the list is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output_format: ListFormat,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainArgs {
+    /// The error text, in any wrapping; from stdin if left out
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Vec<String>,
+    /// The language of the advice
+    #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", value_parser = languages())]
+    pub(crate) language: Option<Language>,
+}
+
+#[derive(Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// How findings are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OutputFormat {
+    /// Each finding with the pair it concerns drawn
+    Full,
+    /// One line each
+    Concise,
+    /// One document
+    Json,
+    /// One object a line
+    JsonLines,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+    /// A table for an issue or a comment
+    Markdown,
+}
+
+/// How a list is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListFormat {
+    /// Aligned columns
+    Text,
+    /// One document
+    Json,
+}
+
+/// A parser for a value that the core names.
+fn named<T: Copy + Send + Sync + 'static>(
+    values: Vec<(&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<&'static str> = values.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        value.ok_or_else(|| format!("`{name}` is not known"))
+    })
+}
+
+fn colors() -> impl TypedValueParser<Value = ColorChoice> {
+    named(vec![
+        ("auto", ColorChoice::Auto),
+        ("always", ColorChoice::Always),
+        ("never", ColorChoice::Never),
+    ])
+}
+
+fn policies() -> impl TypedValueParser<Value = Unanswered> {
+    let all = [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
+    named(all.map(|policy| (policy.name(), policy)).to_vec())
+}
+
+fn orphans() -> impl TypedValueParser<Value = Orphans> {
+    named(vec![("quote", Orphans::Quote), ("drop", Orphans::Drop)])
+}
+
+fn tails() -> impl TypedValueParser<Value = Tail> {
+    named(vec![("dead", Tail::Dead), ("pending", Tail::Pending)])
+}
+
+fn languages() -> impl TypedValueParser<Value = Language> {
+    named(vec![("en", Language::English), ("zh", Language::Chinese)])
+}
+
+fn profiles() -> impl TypedValueParser<Value = Profile> {
+    named(Profile::ALL.map(|profile| (profile.name(), profile)).to_vec())
+}
+
+fn wires() -> impl TypedValueParser<Value = Wire> {
+    named(Wire::ALL.map(|wire| (wire.name(), wire)).to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Cli::command().debug_assert();
+    }
+}

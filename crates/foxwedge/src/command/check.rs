@@ -1,0 +1,232 @@
+//! `foxwedge check`: reads every target, says what is wrong, and repairs it if asked to.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+
+use crate::{
+    ask::Ask,
+    cli::{CheckArgs, OutputFormat},
+    diff,
+    disk::Snapshot,
+    judge::{Look, judge},
+    mend::{self, Plan},
+    outcome::{Failure, Judged, Outcome, Verdict},
+    pool,
+    report::{self, Totals, summary},
+    say::{self, Trouble},
+    source::{Closed, Manner, open},
+    target::{self, Kind, Target},
+};
+
+/// What is done with every target.
+struct Job {
+    ask: Ask,
+    look: Look,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    /// Read only.
+    Check,
+    /// Show what a repair would change.
+    Diff,
+    /// Repair.
+    Fix,
+}
+
+/// Checks every target.
+pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
+    let mode = match (args.diff, args.fix) {
+        (true, _) => Mode::Diff,
+        (false, true) => Mode::Fix,
+        (false, false) => Mode::Check,
+    };
+    let look = if args.statistics { Look::default() } else { report::look(args.output_format) };
+    let job = Job { ask: Ask::new(&args)?, look, mode };
+    let targets = target::expand(&args.targets)?;
+    if args.show_files {
+        return show_files(&targets);
+    }
+    let outcomes = pool::map(&targets, !args.quiet, |target| job.one(target));
+    deliver(&args, &job, &outcomes)?;
+    Ok(exit_code(&args, mode, Totals::of(&outcomes)))
+}
+
+fn show_files(targets: &[Target]) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    for target in targets {
+        match &target.kind {
+            Kind::Missing(failure) => {
+                let result = Verdict::Failed(failure.clone());
+                summary::failures(&[Outcome { path: target.shown.clone(), result }]);
+                code = ExitCode::from(2);
+            }
+            Kind::Stdin | Kind::Named(_) | Kind::Walked(_) => {
+                say::out(&format!("{}\n", say::clean(&target.shown)))?;
+            }
+        }
+    }
+    Ok(code)
+}
+
+fn exit_code(args: &CheckArgs, mode: Mode, totals: Totals) -> ExitCode {
+    let remain = totals.findings > 0
+        || mode == Mode::Diff && totals.changed > 0
+        || args.exit_non_zero_on_fix && totals.fixed > 0;
+    match (totals.failed > 0, remain && !args.exit_zero) {
+        (true, _) => ExitCode::from(2),
+        (false, true) => ExitCode::FAILURE,
+        (false, false) => ExitCode::SUCCESS,
+    }
+}
+
+impl Job {
+    fn one(&self, target: &Target) -> Outcome {
+        let result = match &target.kind {
+            Kind::Missing(failure) => Ok(Verdict::Failed(failure.clone())),
+            Kind::Stdin => self.stdin(&target.shown),
+            Kind::Named(path) => self.file(target, path, false),
+            Kind::Walked(path) => self.file(target, path, true),
+        };
+        let failed = |error| Verdict::Failed(Failure::from_error(&error));
+        Outcome { path: target.shown.clone(), result: result.unwrap_or_else(failed) }
+    }
+
+    fn stdin(&self, shown: &str) -> anyhow::Result<Verdict> {
+        let mut content = Vec::new();
+        io::stdin().lock().read_to_end(&mut content).context("stdin cannot be read")?;
+        let manner = Manner { lines: false, walked: false };
+        self.content(shown, &content, manner, |plan| {
+            if plan.is_empty() {
+                return Ok(None);
+            }
+            let (output, mut judged) = mend::filter(plan, manner, &self.ask, self.look)?;
+            judged.output = Some(output);
+            Ok(Some(judged))
+        })
+        .map(|verdict| match verdict {
+            // A sound document passes as it came.
+            Verdict::Judged(mut judged) if self.mode == Mode::Fix && judged.output.is_none() => {
+                judged.output = Some(content);
+                Verdict::Judged(judged)
+            }
+            verdict => verdict,
+        })
+    }
+
+    fn file(&self, target: &Target, path: &Path, walked: bool) -> anyhow::Result<Verdict> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        let manner = Manner { lines: extension.eq_ignore_ascii_case("jsonl"), walked };
+        let metadata = fs::metadata(path).context("cannot be read")?;
+        if u32::try_from(metadata.len()).is_err() {
+            bail!("{} bytes are more than the four gigabytes we read", metadata.len());
+        }
+        match self.mode {
+            Mode::Check | Mode::Diff => {
+                let content = fs::read(path).context("cannot be read")?;
+                self.content(&target.shown, &content, manner, |_| Ok(None))
+            }
+            Mode::Fix if !metadata.is_file() => {
+                bail!(
+                    Trouble::new("this is not a file that can be replaced")
+                        .help("use `foxwedge fix -` to repair a stream")
+                );
+            }
+            Mode::Fix => {
+                let snapshot = Snapshot::take(path).context("cannot be read")?;
+                self.content(&target.shown, &snapshot.content, manner, |plan| {
+                    if plan.is_empty() {
+                        return Ok(None);
+                    }
+                    mend::file(&snapshot, plan, manner, &self.ask, self.look).map(Some)
+                })
+            }
+        }
+    }
+
+    /// Judges content, after a repair if there is one to make.
+    fn content<'a>(
+        &self,
+        shown: &str,
+        content: &'a [u8],
+        manner: Manner,
+        repair: impl FnOnce(Plan<'a>) -> anyhow::Result<Option<Judged>>,
+    ) -> anyhow::Result<Verdict> {
+        let source = match open(content, manner, &self.ask) {
+            Ok(source) => source,
+            Err(Closed::Skipped) => return Ok(Verdict::Skipped),
+            Err(Closed::Failed(failure)) => return Ok(Verdict::Failed(failure)),
+        };
+        if self.mode == Mode::Fix
+            && let Some(judged) = repair(Plan::new(content, &source))?
+        {
+            return Ok(Verdict::Judged(Box::new(judged)));
+        }
+        let mut judged = judge(&source, self.look);
+        if self.mode == Mode::Diff && !judged.findings.is_empty() {
+            judged.diff = diff::of(shown, &source);
+            let before = judged.findings.len();
+            judged.findings.retain(|found| !found.is_fixable(self.ask.is_bold()));
+            judged.fixed = before - judged.findings.len();
+        }
+        Ok(Verdict::Judged(Box::new(judged)))
+    }
+}
+
+/// Says everything there is to say, each thing on its stream.
+fn deliver(args: &CheckArgs, job: &Job, outcomes: &[Outcome]) -> anyhow::Result<()> {
+    let people = matches!(args.output_format, OutputFormat::Full | OutputFormat::Concise);
+    if args.output_format == OutputFormat::Full && !args.quiet {
+        summary::notes(outcomes);
+    }
+    let findings = if args.statistics {
+        report::statistics(outcomes, args.output_format)?
+    } else {
+        report::render(outcomes, args.output_format, &job.ask)?
+    };
+    // What programs read is written byte for byte; the rest may carry colours.
+    let dressed = people || args.statistics;
+    let piped = output(outcomes)?;
+    match &args.output_file {
+        Some(path) => {
+            let plain = || anstream::adapter::strip_str(&findings).to_string();
+            fs::write(path, if dressed { plain() } else { findings })
+                .with_context(|| format!("`{}` cannot be written", path.display()))?;
+        }
+        // Stdout is taken: by the repaired document, or by the diff.
+        None if piped || job.mode == Mode::Diff => say::talk(&findings),
+        None if dressed => say::out(&findings)?,
+        None => say::plain(findings.as_bytes())?,
+    }
+    if people && job.mode == Mode::Fix && !args.quiet {
+        summary::repairs(outcomes);
+    }
+    summary::failures(outcomes);
+    if !args.quiet && (people || job.mode != Mode::Check) {
+        say::talk(&summary::sentence(outcomes, &job.ask, job.mode == Mode::Diff));
+    }
+    Ok(())
+}
+
+/// Writes repaired documents and diffs to stdout; says whether there was a document.
+fn output(outcomes: &[Outcome]) -> anyhow::Result<bool> {
+    let mut piped = false;
+    for outcome in outcomes {
+        let Verdict::Judged(judged) = &outcome.result else { continue };
+        if let Some(document) = &judged.output {
+            say::plain(document)?;
+            piped = true;
+        }
+        if let Some(diff) = &judged.diff {
+            say::out(diff)?;
+        }
+    }
+    Ok(piped)
+}

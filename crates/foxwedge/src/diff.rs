@@ -1,0 +1,128 @@
+//! What a repair would change, message by message.
+
+use foxwedge_core::{Wire, check};
+use foxwedge_dialect::{read, want};
+
+use crate::{
+    outcome::place,
+    say::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
+    source::{Document, Source},
+};
+
+mod align;
+mod squeeze;
+
+use align::{Step, align};
+use squeeze::{flat, squeezed};
+
+/// The changes to a target; `None` if there are none.
+pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
+    let mut text = String::new();
+    for document in &source.documents {
+        changes(&mut text, document);
+    }
+    if text.is_empty() {
+        return None;
+    }
+    let path = clean(path);
+    let old = paint(BOLD, format_args!("--- {path}"));
+    let new = paint(BOLD, format_args!("+++ {path}"));
+    Some(format!("{old}\n{new}\n{text}"))
+}
+
+fn changes(text: &mut String, document: &Document<'_>) {
+    let draft = &document.reading.draft;
+    if check(draft, &document.question).is_clean() {
+        return;
+    }
+    let (patched, repair) = document.reading.fix(&document.question);
+    if repair.is_untouched() {
+        return;
+    }
+    let fixed = patched.to_string();
+    let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
+    // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
+    let Ok(after) = read(&fixed, draft.wire, want(document.question.profile)) else {
+        header(text, &line, "the whole document");
+        pair(text, &[draft.source], &[&fixed]);
+        return;
+    };
+    let spans = |draft: &foxwedge_core::Draft<'_>| -> Vec<foxwedge_core::Span> {
+        draft.messages.iter().map(|message| message.span).collect()
+    };
+    let old: Vec<&str> = spans(draft).iter().map(|span| span.of(draft.source)).collect();
+    let new: Vec<&str> = spans(&after.draft).iter().map(|span| span.of(&fixed)).collect();
+    let around =
+        [around(draft.source, document.reading.frame.list), around(&fixed, after.frame.list)];
+    if around[0] != around[1] {
+        header(text, &line, "around the messages");
+        pair(text, &[&around[0]], &[&around[1]]);
+    }
+    hunks(text, &line, draft.wire, &old, &new);
+}
+
+/// What stands around the list of messages.
+fn around(source: &str, list: Option<foxwedge_core::Span>) -> String {
+    let Some(list) = list else { return source.to_owned() };
+    let before = source.get(..list.start as usize).unwrap_or_default();
+    let behind = source.get(list.end as usize..).unwrap_or_default();
+    format!("{before}[…]{behind}").trim().to_owned()
+}
+
+fn hunks(text: &mut String, line: &str, wire: Wire, old: &[&str], new: &[&str]) {
+    let steps = align(old, new);
+    let mut at = 0;
+    while let Some(start) = steps[at..].iter().position(|step| !step.is_kept()).map(|n| at + n) {
+        // Changes with at most two kept messages between them stand in one hunk.
+        let mut end = start;
+        let mut kept = 0;
+        for (index, step) in steps.iter().enumerate().skip(start) {
+            kept = if step.is_kept() { kept + 1 } else { 0 };
+            if kept > 2 {
+                break;
+            }
+            if kept == 0 {
+                end = index + 1;
+            }
+        }
+        let shown = start.saturating_sub(1)..(end + 1).min(steps.len());
+        let first = steps.get(shown.start).map_or(0, Step::old);
+        header(text, line, &place(wire, first));
+        hunk(text, &steps[shown], old, new);
+        at = end;
+    }
+}
+
+fn hunk(text: &mut String, steps: &[Step], old: &[&str], new: &[&str]) {
+    let (mut gone, mut come): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for step in steps {
+        match *step {
+            Step::Removed(at) => gone.extend(old.get(at)),
+            Step::Added(_, at) => come.extend(new.get(at)),
+            Step::Kept(at) => {
+                pair(text, &std::mem::take(&mut gone), &std::mem::take(&mut come));
+                let kept = old.get(at).copied().unwrap_or_default();
+                text.push_str(&format!("  {}\n", clean(&squeezed(&flat(kept), None))));
+            }
+        }
+    }
+    pair(text, &gone, &come);
+}
+
+fn header(text: &mut String, line: &str, what: &str) {
+    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {line}{what} @@"))));
+}
+
+/// Old lines, then new lines. Each is cut so that what differs from its partner stays in sight.
+fn pair(text: &mut String, old: &[&str], new: &[&str]) {
+    let old: Vec<String> = old.iter().map(|message| flat(message)).collect();
+    let new: Vec<String> = new.iter().map(|message| flat(message)).collect();
+    let lines = [("-", REMOVED, &old, &new), ("+", ADDED, &new, &old)];
+    for (sign, style, mine, others) in lines {
+        for (index, message) in mine.iter().enumerate() {
+            let other = others.get(index).map(String::as_str);
+            let shown = clean(&squeezed(message, other));
+            text.push_str(&format!("{}\n", paint(style, format_args!("{sign} {shown}"))));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The size and a checksum of a file's content: tells whether it is still the same. It guards
+//! against accidents, not against somebody who builds a collision.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The name of the checksum in manifests.
+pub(crate) const ALGORITHM: &str = "fnv1a-128";
+
+/// Size and checksum of some content.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Fingerprint {
+    pub(crate) bytes: u64,
+    pub(crate) hash: String,
+}
+
+impl Fingerprint {
+    pub(crate) fn of(content: &[u8]) -> Fingerprint {
+        let mut meter = Meter::new(io::sink());
+        meter.add(content);
+        meter.finish()
+    }
+
+    /// Reads a file in pieces.
+    pub(crate) fn of_file(path: &Path) -> io::Result<Fingerprint> {
+        let mut file = File::open(path)?;
+        let mut meter = Meter::new(io::sink());
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(meter.finish()),
+                Ok(read) => meter.add(&buffer[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Passes bytes on and takes their fingerprint.
+pub(crate) struct Meter<W> {
+    inner: W,
+    hash: u128,
+    bytes: u64,
+}
+
+impl<W> Meter<W> {
+    pub(crate) fn new(inner: W) -> Meter<W> {
+        Meter { inner, hash: 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, bytes: 0 }
+    }
+
+    fn add(&mut self, content: &[u8]) {
+        for &byte in content {
+            self.hash =
+                (self.hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        }
+        self.bytes += content.len() as u64;
+    }
+
+    pub(crate) fn finish(self) -> Fingerprint {
+        Fingerprint { bytes: self.bytes, hash: format!("{:032x}", self.hash) }
+    }
+}
+
+impl<W: Write> Write for Meter<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(buffer)?;
+        self.add(buffer.get(..written).unwrap_or(buffer));
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_those_of_the_published_algorithm() {
+        let table = [
+            ("", "6c62272e07bb014262b821756295c58d"),
+            ("a", "d228cb696f1a8caf78912b704e4a8964"),
+            ("foobar", "343e1662793c64bf6f0d3597ba446f18"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(Fingerprint::of(text.as_bytes()).hash, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What became of one target, as data: reports read it and nothing else.
+
+use std::path::PathBuf;
+
+use foxwedge_core::{Applicability, Edit, Finding, Profile, Wire};
+use foxwedge_dialect::Position;
+
+use crate::report::excerpt::Excerpt;
+
+/// One target and what became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    /// As the user wrote it, or as it was found in a folder.
+    pub(crate) path: String,
+    pub(crate) result: Verdict,
+}
+
+/// What became of a target.
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    /// Read and judged.
+    Judged(Box<Judged>),
+    /// Found in a folder, and no conversation.
+    Skipped,
+    /// It could not be read or written.
+    Failed(Failure),
+}
+
+/// Why a target, or a line of it, could not be read or written.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) position: Option<Position>,
+    pub(crate) help: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), position: None, help: None }
+    }
+
+    /// From an error with its causes and its help.
+    pub(crate) fn from_error(error: &anyhow::Error) -> Failure {
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        let help = crate::say::help_of(error).map(str::to_owned);
+        Failure { message: causes.join(": "), position: None, help }
+    }
+
+    pub(crate) fn at(mut self, position: Position) -> Failure {
+        self.position = Some(position);
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// A target that was read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Judged {
+    /// Messages in all its documents.
+    pub(crate) messages: usize,
+    /// Whose rules were applied, each once.
+    pub(crate) profiles: Vec<Profile>,
+    /// What is wrong; after a repair, what is still wrong.
+    pub(crate) findings: Vec<Found>,
+    /// How many findings a repair removed.
+    pub(crate) fixed: usize,
+    /// What a repair did.
+    pub(crate) applied: Vec<Applied>,
+    /// Where the replaced file lies.
+    pub(crate) backup: Option<PathBuf>,
+    /// The repair, shown and not made.
+    pub(crate) diff: Option<String>,
+    /// The repaired document, where it goes to stdout.
+    pub(crate) output: Option<Vec<u8>>,
+    /// Documents that could not be read.
+    pub(crate) failures: Vec<Failure>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A finding with its place in the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) finding: Finding,
+    pub(crate) position: Position,
+    /// The place of the other half.
+    pub(crate) partner: Option<Position>,
+    pub(crate) wire: Wire,
+    /// What a repair would do about it.
+    pub(crate) edits: Vec<Edit>,
+    /// The pair, ready to be drawn.
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+impl Found {
+    /// The message, as `messages[3]`.
+    pub(crate) fn message(&self) -> String {
+        place(self.wire, self.finding.at.message)
+    }
+
+    /// Whether a repair takes care of it.
+    pub(crate) fn is_fixable(&self, bold: bool) -> bool {
+        match self.finding.fix.applicability {
+            Applicability::Safe => true,
+            Applicability::Unsafe => bold,
+            Applicability::None => false,
+        }
+    }
+}
+
+/// One step of a repair that was made.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied {
+    pub(crate) edit: Edit,
+    pub(crate) wire: Wire,
+    /// The line of the document, where a file holds several.
+    pub(crate) line: Option<usize>,
+}
+
+/// A message as people write it.
+pub(crate) fn place(wire: Wire, message: usize) -> String {
+    let list = match wire {
+        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => "messages",
+        Wire::OpenaiResponses => "input",
+        Wire::Gemini => "contents",
+    };
+    format!("{list}[{message}]")
+}

@@ -1,0 +1,214 @@
+//! One message on one line: who speaks, and in a few words what.
+
+use foxwedge_core::{Content, Draft, Kind, Layout, Message, Part, Role, Seal, Wire};
+
+use crate::say::{clean, cut, is_harmful};
+
+/// A message on one line.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) role: &'static str,
+    pub(crate) segments: Vec<Segment>,
+}
+
+/// One part, in a few words.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    pub(crate) text: String,
+    pub(crate) mark: Mark,
+}
+
+/// Whether the finding is about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    Plain,
+    /// The finding's place.
+    Here,
+    /// The other half.
+    There,
+}
+
+/// What is marked in an excerpt: parts by their index, or a whole message.
+pub(crate) struct Marks {
+    pub(crate) whole: Option<usize>,
+    pub(crate) focus: Option<usize>,
+    pub(crate) second: Option<usize>,
+}
+
+/// Parts shown of one message, beside those the finding is about.
+const SHOWN: usize = 3;
+/// Characters shown of a text.
+const TEXT: usize = 40;
+/// Characters shown of an id or a name.
+const NAME: usize = 32;
+
+/// A message on one line.
+pub(crate) fn of(draft: &Draft<'_>, at: usize, marks: &Marks) -> Option<Row> {
+    let message = draft.messages.get(at)?;
+    let range = message.range();
+    let is_marked = |part: usize| marks.focus == Some(part) || marks.second == Some(part);
+    let marked = [marks.focus, marks.second].into_iter().flatten().filter(|p| range.contains(p));
+    let free = SHOWN.saturating_sub(marked.clone().count());
+    let mut parts: Vec<usize> = range.clone().take(free).chain(marked).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let left = range.len() - parts.len();
+    let mut segments: Vec<Segment> = parts
+        .into_iter()
+        .filter_map(|index| Some((index, draft.parts.get(index)?)))
+        .map(|(index, part)| Segment {
+            text: words(draft, part),
+            mark: match index {
+                _ if marks.focus == Some(index) => Mark::Here,
+                _ if is_marked(index) => Mark::There,
+                _ => Mark::Plain,
+            },
+        })
+        .collect();
+    if segments.is_empty() {
+        let text = hollow(message.content).to_owned();
+        segments.push(Segment { text, mark: Mark::Plain });
+    }
+    if left > 0 {
+        segments.push(Segment { text: format!("+{left} more"), mark: Mark::Plain });
+    }
+    if marks.whole == Some(at) {
+        segments.iter_mut().for_each(|segment| segment.mark = Mark::Here);
+    }
+    Some(Row { role: role(draft, message), segments })
+}
+
+/// ` to `x``, or nothing.
+pub(crate) fn named(before: &str, id: Option<&str>) -> String {
+    id.map(|id| format!("{before}{}", name(id))).unwrap_or_default()
+}
+
+fn name(text: &str) -> String {
+    // Cut before cleaning: a name may be a megabyte.
+    clean(&cut(text, NAME))
+}
+
+fn role(draft: &Draft<'_>, message: &Message) -> &'static str {
+    match (message.role, draft.wire) {
+        (Role::User, _) => "user",
+        (Role::Assistant, Wire::Gemini) => "model",
+        (Role::Assistant, _) => "assistant",
+        (Role::System, _) => "system",
+        (Role::Developer, _) => "developer",
+        (Role::Answer, _) if draft.layout() == Layout::Chat => "tool",
+        (Role::Answer, _) => "output",
+        (Role::Neutral, _) => "item",
+        (Role::Unknown, _) => "?",
+    }
+}
+
+/// What a message without parts holds.
+fn hollow(content: Content) -> &'static str {
+    match content {
+        Content::Absent => "(no content)",
+        Content::Null => "null",
+        Content::Text => "\"\"",
+        Content::List => "[]",
+        Content::Other => "(content of another type)",
+    }
+}
+
+/// A part in a few words.
+fn words(draft: &Draft<'_>, part: &Part<'_>) -> String {
+    match &part.kind {
+        Kind::Text(_) => format!("\"{}\"", preview(part.span.of(draft.source))),
+        Kind::Media => "media".to_owned(),
+        Kind::Reasoning(Seal::Signed) => "thinks (signed)".to_owned(),
+        Kind::Reasoning(Seal::Unsigned | Seal::Plain) => "thinks".to_owned(),
+        Kind::Call(call) => {
+            let tool = call.name.as_deref().map(name);
+            let id = named(" ", call.id.as_deref());
+            format!("calls {}{id}", tool.as_deref().unwrap_or("a tool"))
+        }
+        Kind::Answer(answer) => {
+            let what = answer.id.as_deref().or(answer.name.as_deref()).map(name);
+            format!("answers {}", what.as_deref().unwrap_or("(no id)"))
+        }
+        Kind::ServerCall(id) => format!("server call{}", named(" ", id.as_deref())),
+        Kind::ServerAnswer(id) => format!("server answer{}", named(" ", id.as_deref())),
+        Kind::Other => "other content".to_owned(),
+    }
+}
+
+/// The beginning of a text part, on one line. Looks at its first bytes only.
+fn preview(raw: &str) -> String {
+    let start = match raw.as_bytes().first() {
+        Some(b'"') => Some(1),
+        _ => text_field(raw),
+    };
+    let raw = start.and_then(|start| raw.get(start..)).unwrap_or("");
+    let mut text = String::new();
+    let mut chars = raw.chars();
+    let mut length = 0;
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '"' => return text,
+            '\\' => escape(&mut chars),
+            c => c,
+        };
+        if c.is_whitespace() || is_harmful(c) {
+            if text.ends_with(' ') {
+                continue;
+            }
+            text.push(' ');
+        } else {
+            text.push(c);
+        }
+        length += 1;
+        if length == TEXT {
+            text.push('…');
+            break;
+        }
+    }
+    text
+}
+
+/// Where the string under the key `text` begins.
+fn text_field(raw: &str) -> Option<usize> {
+    const KEY: &str = "\"text\"";
+    raw.match_indices(KEY).take(8).find_map(|(at, _)| {
+        let rest = raw.get(at + KEY.len()..)?;
+        let value = rest.trim_start().strip_prefix(':')?.trim_start();
+        value.starts_with('"').then(|| raw.len() - value.len() + 1)
+    })
+}
+
+/// The character behind a backslash.
+fn escape(chars: &mut std::str::Chars<'_>) -> char {
+    match chars.next() {
+        Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
+        Some('u') => {
+            let digits: String = chars.by_ref().take(4).collect();
+            let code = u32::from_str_radix(&digits, 16).ok();
+            code.and_then(char::from_u32).unwrap_or('\u{fffd}')
+        }
+        Some(c) => c,
+        None => ' ',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn previews_are_short_and_harmless() {
+        let table = [
+            (r#""hello""#, "hello"),
+            (r#"{"type":"text","text":"hi \"you\""}"#, "hi \"you\""),
+            (r#"{"text" : "a\n\n  b\u001b[31m"}"#, "a b [31m"),
+            (r#"{"type":"text"}"#, ""),
+            ("\"\\", " "),
+            ("", ""),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(preview(raw), expected, "{raw}");
+        }
+        assert_eq!(preview(&format!("\"{}\"", "中".repeat(99))).chars().count(), TEXT + 1);
+    }
+}

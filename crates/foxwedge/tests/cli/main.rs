@@ -1,0 +1,18 @@
+//! The binary as a user meets it: arguments in, streams and exit codes out.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod sandbox;
+mod documents;
+mod exit_codes;
+mod formats;
+mod drawing;
+mod fixing;
+mod undoing;
+mod pipes;
+mod folders;
+mod lines;
+mod diffs;
+mod words;
+mod hostile;
+mod wrong_types;

@@ -1,0 +1,80 @@
+//! What a fix replaced can be put back.
+
+use std::fs;
+
+use crate::{
+    documents::*,
+    sandbox::{Sandbox, names},
+};
+
+#[test]
+fn fix_and_undo_are_a_round_trip() {
+    for (name, content) in BROKEN {
+        let sandbox = Sandbox::with(name, content);
+        assert_eq!(sandbox.run(&["fix", name]).code, 0);
+        let ran = sandbox.run(&["undo", name]);
+        assert_eq!(ran.all(), format!("exit 0\n--- stdout\n--- stderr\nrestored {name}\n"));
+        assert_eq!(sandbox.read(name), content);
+        assert_eq!(sandbox.run(&["undo", name]).code, 2, "there is nothing left to undo");
+        assert_eq!(sandbox.read(name), content);
+    }
+}
+
+#[test]
+fn several_fixes_are_undone_one_by_one() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    sandbox.run(&["fix", "--select", "FW102", "chat.json"]);
+    let first = sandbox.read("chat.json");
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    assert_eq!(sandbox.run(&["undo", "chat.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), first);
+    assert_eq!(sandbox.run(&["undo", "chat.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+}
+
+#[test]
+fn a_file_that_changed_since_is_kept() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    sandbox.write("chat.json", "[\"new\"]");
+    let ran = sandbox.run(&["undo", "chat.json"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("changed since it was fixed") && ran.err.contains("--force"));
+    assert_eq!(sandbox.read("chat.json"), "[\"new\"]");
+    assert_eq!(sandbox.run(&["undo", "--force", "chat.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+    // What was there is not lost either.
+    assert_eq!(sandbox.run(&["undo", "chat.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), "[\"new\"]");
+}
+
+#[test]
+fn the_list_names_every_backup() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    assert_eq!(
+        sandbox.run(&["undo", "--list"]).all(),
+        "exit 0\n--- stdout\n--- stderr\nNothing was fixed yet.\n"
+    );
+    sandbox.write("gemini.json", GEMINI);
+    sandbox.run(&["fix", "chat.json"]);
+    sandbox.run(&["fix", "gemini.json"]);
+    sandbox.run(&["undo", "chat.json"]);
+    let ran = sandbox.run(&["undo", "--list"]);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].contains("fixed ") && lines[0].contains("gemini.json"), "{}", ran.out);
+    assert!(lines[1].contains("undone ") && lines[1].contains("chat.json"), "{}", ran.out);
+}
+
+#[test]
+fn a_damaged_backup_is_not_put_back() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    sandbox.run(&["fix", "chat.json"]);
+    let fixed = sandbox.read("chat.json");
+    let backup = names(&sandbox.backups()).into_iter().find(|name| name.ends_with(".bak")).unwrap();
+    fs::write(sandbox.backups().join(backup), "gone").unwrap();
+    let ran = sandbox.run(&["undo", "chat.json"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("is damaged"), "{}", ran.err);
+    assert_eq!(sandbox.read("chat.json"), fixed);
+}

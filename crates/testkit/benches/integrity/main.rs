@@ -1,0 +1,148 @@
+//! What checking and fixing cost, beside plain JSON parsing of the same bytes in the same run.
+//!
+//! `cargo bench -p foxwedge-testkit` prints a table of ratios; `-- quick` leaves out the largest
+//! size. Times are the best of interleaved rounds: on a noisy machine the minimum is what repeats.
+
+mod data;
+mod skim;
+mod peak;
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use foxwedge_core::{Profile, Question, Wire, check};
+use foxwedge_dialect::{read, text, want};
+
+const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, mode, what, wire, file] = arguments.as_slice()
+        && mode == "--peak"
+    {
+        return peak::one(what, wire, file);
+    }
+    if let [_, mode, wire, sound, broken, ..] = arguments.as_slice()
+        && mode == "--files"
+    {
+        let wire = Wire::parse(wire).expect("a format");
+        let load = |file: &str| std::fs::read_to_string(file).expect("a file");
+        let (sound, broken) = (load(sound), load(broken));
+        let size =
+            read(&sound, wire, want(Profile::of(wire))).expect("readable").draft.messages.len();
+        return measure(wire, size, &sound, &broken);
+    }
+    let quick = arguments.iter().any(|argument| argument == "quick");
+    println!("times in microseconds a message; throughput ratios: higher is better for us\n");
+    println!(
+        "{:<17}{:>8}{:>9} | {:>7}{:>7}{:>7}{:>7}{:>7}{:>8} | {:>9}{:>9}{:>9}",
+        "format",
+        "messages",
+        "bytes",
+        "value",
+        "skim",
+        "check",
+        "fix",
+        "mend",
+        "v+write",
+        "chk/skim",
+        "chk/value",
+        "mend/v+w"
+    );
+    for wire in Wire::ALL {
+        for size in SIZES {
+            if quick && size > 10_000 {
+                continue;
+            }
+            row(wire, size);
+        }
+    }
+    println!(
+        "\npeak heap and file beside the input (one process each, resident size above an empty run)\n"
+    );
+    for wire in Wire::ALL {
+        peak::row(wire, if quick { 10_000 } else { 100_000 });
+    }
+}
+
+/// One line of the table, for generated histories.
+fn row(wire: Wire, size: usize) {
+    let sound = data::history(wire, size, data::State::Sound);
+    let broken = data::history(wire, size, data::State::Broken);
+    measure(wire, size, &sound, &broken);
+}
+
+/// One line of the table.
+fn measure(wire: Wire, size: usize, sound: &str, broken: &str) {
+    let question = Question::of(Profile::of(wire));
+    let (clean, open) = (findings(sound, wire, &question), findings(broken, wire, &question));
+    assert!(clean == 0 && open > 0, "{}: {clean} and {open} findings", wire.name());
+    let mut works: Vec<(Box<dyn FnMut() + '_>, Duration)> = vec![
+        timed(|| {
+            drop(black_box(serde_json::from_slice::<serde_json::Value>(black_box(
+                sound.as_bytes(),
+            ))))
+        }),
+        timed(|| {
+            black_box(skim::skim(wire, black_box(sound.as_bytes())));
+        }),
+        timed(|| {
+            black_box(findings(black_box(sound), wire, &question));
+        }),
+        timed(|| {
+            black_box(fix(black_box(sound), wire, &question));
+        }),
+        timed(|| {
+            black_box(fix(black_box(broken), wire, &question));
+        }),
+        timed(|| {
+            let value: serde_json::Value =
+                serde_json::from_slice(black_box(broken.as_bytes())).expect("valid");
+            drop(black_box(serde_json::to_vec(&value)));
+        }),
+    ];
+    let rounds = (4_000_000 / (size * 10)).clamp(5, 400);
+    for _ in 0..rounds {
+        for (work, best) in &mut works {
+            let start = Instant::now();
+            work();
+            *best = (*best).min(start.elapsed());
+        }
+    }
+    let times: Vec<f64> =
+        works.iter().map(|(_, best)| best.as_secs_f64() * 1e6 / size as f64).collect();
+    let [value, skim, check, fix, mend, write] = times.as_slice() else { return };
+    println!(
+        "{:<17}{size:>8}{:>9} | {value:>7.2}{skim:>7.2}{check:>7.2}{fix:>7.2}{mend:>7.2}{write:>8.2} | {:>9.2}{:>9.2}{:>9.2}",
+        wire.name(),
+        sound.len(),
+        skim / check,
+        value / check,
+        write / mend
+    );
+}
+
+fn timed<'a>(work: impl FnMut() + 'a) -> (Box<dyn FnMut() + 'a>, Duration) {
+    (Box::new(work), Duration::MAX)
+}
+
+fn findings(document: &str, wire: Wire, question: &Question) -> usize {
+    let source = text(document.as_bytes()).expect("text");
+    let reading = read(source, wire, want(question.profile)).expect("readable");
+    check(&reading.draft, question).findings.len()
+}
+
+/// Repairs and writes the result out, as a gateway would; a sound body is not copied.
+fn fix(document: &str, wire: Wire, question: &Question) -> usize {
+    let source = text(document.as_bytes()).expect("text");
+    let reading = read(source, wire, want(question.profile)).expect("readable");
+    let (patched, repair) = reading.fix(question);
+    if repair.is_untouched() {
+        return patched.len();
+    }
+    let mut out = Vec::with_capacity(patched.len());
+    patched.write_to(&mut out).expect("memory");
+    out.len()
+}

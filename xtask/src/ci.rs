@@ -1,0 +1,59 @@
+//! Everything a change must pass, in the order in which failures are cheapest to learn.
+
+use std::{
+    env,
+    process::{Command, Stdio},
+};
+
+use crate::{Outcome, tidy, transcript, workspace};
+
+/// Runs all of it; the first failure ends it.
+pub(crate) fn run() -> Outcome {
+    cargo("format", &["fmt", "--all", "--check"], &[])?;
+    cargo(
+        "lints",
+        &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
+        &[],
+    )?;
+    if has_nextest() {
+        cargo("tests", &["nextest", "run", "--workspace"], &[])?;
+    } else {
+        cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], &[])?;
+    }
+    cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
+    cargo(
+        "documentation",
+        &["doc", "--workspace", "--no-deps", "--quiet"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )?;
+    eprintln!("\n── transcript");
+    transcript::check()?;
+    eprintln!("\n── tidy");
+    tidy::run()?;
+    eprintln!("\nall is well");
+    Ok(())
+}
+
+/// Runs cargo in the workspace; its output is the user's to see.
+fn cargo(step: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    eprintln!("\n── {step}: cargo {}", arguments.join(" "));
+    let status = command()
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .status()
+        .map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{step}: {status}")) }
+}
+
+fn has_nextest() -> bool {
+    let mut command = command();
+    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The cargo that runs us.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace::root());
+    command
+}

@@ -1,0 +1,42 @@
+//! The checks that no compiler makes.
+
+mod arrows;
+mod pure;
+mod rules;
+mod source;
+mod prose;
+
+use crate::{Outcome, generate, workspace};
+
+/// Something that is not as it should be: where, and what.
+pub(crate) struct Complaint {
+    pub(crate) place: String,
+    pub(crate) what: String,
+}
+
+pub(crate) fn complaint(place: impl Into<String>, what: impl Into<String>) -> Complaint {
+    Complaint { place: place.into(), what: what.into() }
+}
+
+/// Runs every check and prints everything that is wrong, not only the first of it.
+pub(crate) fn run() -> Outcome {
+    let files = workspace::files()?;
+    let checks = [
+        ("arrows between crates", arrows::check(&files)),
+        ("pure crates", pure::check(&files)),
+        ("rules, their pages and cases", rules::check(&files)),
+        ("source files", source::check(&files)),
+        ("what documents name", prose::check(&files)),
+        ("generated files", generate::outdated(&files)),
+    ];
+    let mut wrong = 0;
+    for (name, complaints) in &checks {
+        let verdict = if complaints.is_empty() { "ok" } else { "WRONG" };
+        println!("{name:<30} {verdict}");
+        for Complaint { place, what } in complaints {
+            println!("  {place}: {what}");
+        }
+        wrong += complaints.len();
+    }
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} things are not tidy")) }
+}
