@@ -171,13 +171,20 @@ impl Notes<'_, '_, '_> {
     }
 }
 
-/// An id as people may read it: short, without control characters.
+/// An id as people may read it: short, without control or invisible characters.
 pub(crate) fn shown(id: Option<&str>) -> String {
+    const MOST: usize = 48;
     let Some(id) = id else { return "(no id)".to_owned() };
-    let mut text: String =
-        id.chars().take(48).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if id.chars().nth(48).is_some() {
-        text.push('…');
+    if id.len() <= MOST && id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return format!("`{id}`");
     }
-    format!("`{text}`")
+    let plain = |c: char| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c };
+    let text: String = id.chars().take(MOST).map(plain).collect();
+    let cut = if id.chars().nth(MOST).is_some() { "…" } else { "" };
+    format!("`{text}{cut}`")
+}
+
+/// Characters that change how others are shown, or are not shown themselves.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -102,7 +102,7 @@ pub struct Body<'a> {
     pub unstored: bool,
     /// Tools are declared.
     pub tools: bool,
-    /// Escapes of half a character (lone surrogates), anywhere in the list.
+    /// Escapes of half a character (lone surrogates), anywhere in the document.
     pub surrogates: Vec<Span>,
 }
 
@@ -201,6 +201,9 @@ impl Marks {
     pub const ITEM_ID: Marks = Marks(32);
     /// A list of calls stands on a message that may not hold one.
     pub const STRAY_CALLS: Marks = Marks(64);
+
+    /// The role is unknown here, but another format's word for the model.
+    pub const MODEL: Marks = Marks(128);
 
     /// Whether all marks of `other` are set.
     pub fn has(self, other: Marks) -> bool {
@@ -359,6 +362,20 @@ pub enum Output {
     Missing,
 }
 
+impl Family {
+    /// Whether words can stand in for an answer; some demand a screenshot or a list of tools.
+    pub fn takes_words(self) -> bool {
+        match self {
+            Family::Function
+            | Family::Custom
+            | Family::LocalShell
+            | Family::Shell
+            | Family::ApplyPatch => true,
+            Family::Computer | Family::ToolSearch => false,
+        }
+    }
+}
+
 impl<'a> Draft<'a> {
     /// The parts of one message.
     pub fn parts_of(&self, message: &Message) -> &[Part<'a>] {
@@ -373,6 +390,12 @@ impl<'a> Draft<'a> {
     /// Whether a message holds answers.
     pub fn answers_in(&self, message: &Message) -> bool {
         self.parts_of(message).iter().any(|part| matches!(part.kind, Kind::Answer(_)))
+    }
+
+    /// The message around a place of the input; `None` if it lies outside the list.
+    pub fn message_at(&self, span: Span) -> Option<usize> {
+        let at = self.messages.partition_point(|message| message.span.end <= span.start);
+        self.messages.get(at).filter(|message| message.span.start <= span.start).map(|_| at)
     }
 
     /// The layout of its wire format.

@@ -7,7 +7,10 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::draft::{Call, Draft, Family, Kind, Layout, Role};
+use crate::{
+    draft::{Call, Draft, Family, Kind, Layout, Role},
+    placeholder,
+};
 
 mod home;
 
@@ -103,6 +106,7 @@ pub fn pair(draft: &Draft<'_>) -> Pairing {
     if !open.is_empty() {
         let early = look_back(draft, &mut pairing, open);
         look_ahead(draft, &mut pairing, early);
+        home::the_only_ones(draft, &mut pairing);
     }
     pairing
 }
@@ -205,6 +209,34 @@ fn home_of(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {
     }
 }
 
+/// Which ids may be asked for: most calls of a long history are not, and need not be remembered.
+struct Hints([u64; 16]);
+
+impl Hints {
+    fn of<'d>(keys: impl Iterator<Item = Key<'d>>) -> Hints {
+        let mut hints = Hints([0; 16]);
+        for key in keys {
+            let (word, bit) = Hints::place(&key);
+            hints.0[word] |= bit;
+        }
+        hints
+    }
+
+    fn may_hold(&self, key: &Key<'_>) -> bool {
+        let (word, bit) = Hints::place(key);
+        self.0[word] & bit != 0
+    }
+
+    fn place((_, id): &Key<'_>) -> (usize, u64) {
+        let tail = id
+            .bytes()
+            .rev()
+            .take(4)
+            .fold(id.len(), |sum, byte| sum.wrapping_mul(31) + usize::from(byte));
+        (tail / 64 % 16, 1 << (tail % 64))
+    }
+}
+
 /// The calls of one id in the newest turn that used it, with how many of them were looked at.
 struct Newest {
     group: usize,
@@ -228,12 +260,15 @@ impl Newest {
 /// Returns those whose id no earlier call has.
 fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<usize> {
     let mut newest: HashMap<Key<'_>, Newest> = HashMap::new();
+    let wanted = Hints::of(
+        open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part)),
+    );
     let mut seen = 0;
     let mut early = Vec::new();
     for answer in open {
         let PairedAnswer { message, part, .. } = pairing.answers[answer];
         while let Some(call) = pairing.calls.get(seen).filter(|call| call.message < message) {
-            if let Some(key) = call_key(draft, call.part) {
+            if let Some(key) = call_key(draft, call.part).filter(|key| wanted.may_hold(key)) {
                 let entry = newest.entry(key).or_insert_with(|| Newest {
                     group: call.group,
                     calls: Vec::new(),
@@ -318,4 +353,28 @@ pub(crate) fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d C
         Kind::Call(call) => Some(call),
         _ => None,
     }
+}
+
+/// Whether an answer is a placeholder: ours, or one that a known agent writes.
+pub(crate) fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
+    match &draft.parts[part].kind {
+        Kind::Answer(answer) if answer.content.is_empty() => true,
+        Kind::Answer(answer) => placeholder::is_placeholder(answer.content.of(draft.source)),
+        _ => false,
+    }
+}
+
+/// Whether a second answer is a placeholder, or says just what the first one says.
+pub(crate) fn says_nothing_new(
+    draft: &Draft<'_>,
+    pairing: &Pairing,
+    second: usize,
+    call: usize,
+) -> bool {
+    let first = pairing.calls[call].answer.map(|answer| pairing.answers[answer].part);
+    let content = |part: usize| match &draft.parts[part].kind {
+        Kind::Answer(answer) => Some(answer.content.of(draft.source)),
+        _ => None,
+    };
+    is_invented(draft, second) || first.is_some_and(|first| content(first) == content(second))
 }

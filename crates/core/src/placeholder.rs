@@ -85,8 +85,10 @@ pub(crate) fn for_tool(name: Option<&str>) -> Missing {
 }
 
 /// Whether an answer's content (raw JSON) is a placeholder, ours or one that known agents write:
-/// a real answer beats it.
+/// a real answer beats it. Mentioning such words is not enough: the text has to begin with them
+/// and hold little else.
 pub fn is_placeholder(raw: &str) -> bool {
+    const LONGEST: usize = 600;
     const KNOWN: [&str; 9] = [
         "[foxwedge] ",
         "[Tool execution was interrupted]",
@@ -98,12 +100,20 @@ pub fn is_placeholder(raw: &str) -> bool {
         "Task was interrupted before this tool call",
         "Context condensation triggered. Tool execution deferred.",
     ];
-    // A placeholder is short; the head of the raw text holds its words in every format.
-    let head = raw
-        .get(..raw.len().min(400))
-        .or_else(|| (0..=raw.len().min(400)).rev().find_map(|end| raw.get(..end)));
-    let head = head.unwrap_or("");
-    head == "\"aborted\"" || KNOWN.iter().any(|words| head.contains(words))
+    if raw == "\"aborted\"" {
+        return true;
+    }
+    // The first string that is neither a key nor a type is what the answer says.
+    let says = raw.split('"').skip(1).step_by(2).find(|text| !is_field(text)).unwrap_or("");
+    raw.len() <= LONGEST && KNOWN.iter().any(|words| says.starts_with(words))
+}
+
+/// Words of the formats themselves, in front of what an answer says.
+fn is_field(text: &str) -> bool {
+    matches!(
+        text,
+        "type" | "text" | "error" | "output" | "result" | "content" | "input_text" | "output_text"
+    )
 }
 
 /// Text put between an answer and a user message where a provider wants an assistant in between.
@@ -140,12 +150,17 @@ pub(crate) fn no_output(language: Language) -> &'static str {
 
 /// Heads a quoted answer whose call is not in the history.
 pub(crate) fn quote(id: Option<&str>, language: Language) -> String {
-    let id = id.unwrap_or("?");
-    match language {
-        Language::English => {
+    match (language, id) {
+        (Language::English, Some(id)) => {
             format!("[foxwedge] Answer to tool call {id}, which is not in this history:")
         }
-        Language::Chinese => format!("[foxwedge] 对工具调用 {id} 的结果，该调用不在历史中："),
+        (Language::English, None) => {
+            "[foxwedge] Answer to a tool call that is not in this history:".to_owned()
+        }
+        (Language::Chinese, Some(id)) => {
+            format!("[foxwedge] 对工具调用 {id} 的结果，该调用不在历史中：")
+        }
+        (Language::Chinese, None) => "[foxwedge] 对不在历史中的工具调用的结果：".to_owned(),
     }
 }
 

@@ -11,7 +11,7 @@ pub struct Policy {
     pub orphans: Orphans,
     /// Whether open calls at the end are dead or still running.
     pub tail: Tail,
-    /// Whether repairs that put words into the user's mouth or change the request are allowed.
+    /// Whether a repair may speak for the user: asking the model to go on (FW403).
     pub bold: bool,
     /// The language of invented text.
     pub language: Language,

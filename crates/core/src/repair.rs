@@ -185,10 +185,10 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
         return untouched(before);
     }
     let mut work = Work::new(draft, question);
-    let mut after = before.clone();
+    let mut after = None;
     for _ in 0..ROUNDS {
         let edits = work.edits.len();
-        let found = fixable(&after, question);
+        let found = fixable(after.as_ref().unwrap_or(&before), question);
         if found == RuleSet::default() {
             binding::release(&mut work);
         } else {
@@ -197,8 +197,9 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
         if work.edits.len() == edits {
             break;
         }
-        after = check(&work.draft(), question);
+        after = Some(check(&work.draft(), question));
     }
+    let after = after.unwrap_or_else(|| before.clone());
     Repair {
         slots: work.slots,
         edits: work.edits,
@@ -237,9 +238,11 @@ fn fixable(report: &Report, question: &Question) -> RuleSet {
     found
 }
 
+type Phase = fn(&mut Work<'_, '_>, RuleSet);
+
 /// What is repaired when. A phase builds on the ones before it being done: who speaks, what is
 /// not there at all, what belongs together, what it is called and says, where it stands.
-const PHASES: [(&[u16], fn(&mut Work<'_, '_>, RuleSet)); 9] = [
+const PHASES: [(&[u16], Phase); 9] = [
     (&[407], roles::name),
     (&[304, 601, 602], misplaced::remove),
     (&[503], reasoning::unsigned),

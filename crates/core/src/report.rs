@@ -85,7 +85,7 @@ impl Fix {
         Fix { applicability: Applicability::Safe, strategy }
     }
 
-    /// A fix that speaks for the user or changes the request.
+    /// A fix that speaks for the user.
     pub const fn bold(strategy: Strategy) -> Fix {
         Fix { applicability: Applicability::Unsafe, strategy }
     }

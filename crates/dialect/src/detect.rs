@@ -77,12 +77,22 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
         Shape::Array => messages(scan, source, score),
         Shape::Object => scan
             .object(|scan, key, _| match key {
-                b"contents" => {
-                    score.vote(Wire::Gemini, Confidence::Certain, "a `contents` list");
-                    done(scan)
+                b"contents" if scan.shape()? == Shape::Array => {
+                    score.vote(Wire::Gemini, Confidence::Likely, "a `contents` list");
+                    messages(scan, source, score)?;
+                    if score.is_settled() { done(scan) } else { Ok(()) }
                 }
-                b"input" => {
-                    score.vote(Wire::OpenaiResponses, Confidence::Certain, "an `input` list");
+                b"input" if scan.shape()? == Shape::Array => {
+                    score.vote(Wire::OpenaiResponses, Confidence::Likely, "an `input` list");
+                    messages(scan, source, score)?;
+                    if score.is_settled() { done(scan) } else { Ok(()) }
+                }
+                b"input" if scan.shape()? == Shape::String => {
+                    score.vote(Wire::OpenaiResponses, Confidence::Guess, "an `input` text");
+                    scan.skip().map(drop)
+                }
+                b"previous_response_id" => {
+                    score.vote(Wire::OpenaiResponses, Confidence::Certain, "a field of Responses");
                     done(scan)
                 }
                 b"messages" if scan.shape()? == Shape::Array => {

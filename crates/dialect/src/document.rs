@@ -41,7 +41,7 @@ pub(crate) fn outline<'a>(
     let mut place = None;
     let frame = read(&mut scan, &mut reader, wire, &mut place)
         .map_err(|trouble| Unread { trouble, place: place.map(|index| (list_key(wire), index)) })?;
-    reader.builder.body().surrogates = in_list(scan.lone, frame.list);
+    reader.builder.body().surrogates = scan.lone;
     Ok((reader.builder.finish(), frame))
 }
 
@@ -49,11 +49,6 @@ pub(crate) fn outline<'a>(
 pub(crate) struct Unread {
     pub(crate) trouble: Trouble,
     pub(crate) place: Option<(&'static str, usize)>,
-}
-
-fn in_list(lone: Vec<Span>, list: Option<Span>) -> Vec<Span> {
-    let Some(list) = list else { return Vec::new() };
-    lone.into_iter().filter(|span| span.start >= list.start && span.end <= list.end).collect()
 }
 
 fn read<'a>(

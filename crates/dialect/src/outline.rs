@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{Arguments, Builder, Output, Role, Span, Text};
+use foxwedge_core::{Arguments, Builder, Marks, Output, Role, Span, Text};
 
-use crate::json::{Scan, Scanner, Shape, Str, is_blank, unescape};
+use crate::json::{Scan, Scanner, Shape, Str, is_blank};
 
 /// How closely to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -147,14 +147,19 @@ pub(crate) fn output(scan: &mut Scanner<'_>) -> Scan<(Output, Span)> {
     Ok((if inside { Output::Empty } else { Output::Full }, span))
 }
 
-/// A role, as the format spells it.
+/// A role, as the format spells it. A word that another format uses for the model is marked.
 pub(crate) fn role(
     scan: &mut Scanner<'_>,
     source: &str,
     known: impl Fn(&str) -> Option<Role>,
-) -> Scan<Role> {
-    let Some(text) = string(scan)? else { return Ok(Role::Unknown) };
-    let raw = text.span.of(source);
-    let role = if text.escaped { known(&unescape(raw)) } else { known(raw) };
-    Ok(role.unwrap_or(Role::Unknown))
+) -> Scan<(Role, Marks)> {
+    let Some(text) = string(scan)? else { return Ok((Role::Unknown, Marks::default())) };
+    let name = text.text(source);
+    Ok(match known(&name) {
+        Some(role) => (role, Marks::default()),
+        None => {
+            let model = matches!(&*name, "assistant" | "model" | "ai");
+            (Role::Unknown, if model { Marks::MODEL } else { Marks::default() })
+        }
+    })
 }

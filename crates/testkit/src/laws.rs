@@ -17,6 +17,9 @@ mod shrink;
 
 pub use judge::judge;
 
+/// An escape of half a character.
+pub(crate) const LONE: &str = "\\ud83d";
+
 /// Which cases to run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -93,7 +96,13 @@ impl Case {
     pub fn document(&self) -> String {
         let mut random = Random::new(self.seed);
         let value: Value = history(&mut random, self.wire.name(), self.size);
-        spelled(&mut random, &value)
+        let text = spelled(&mut random, &value);
+        // Half a character, as a cut in the middle of an emoji leaves it.
+        if random.chance(4) {
+            text.replacen("question", &format!("{LONE}question"), 1)
+        } else {
+            text
+        }
     }
 
     /// The case of a seed: everything that is not given is drawn.

@@ -37,7 +37,8 @@ fn b0_4_after_repair_no_call_is_open_and_no_answer_is_unmatched_for_any_subset()
                     .filter(|bit| answered & (1 << bit) != 0)
                     .map(|bit| calls[bit])
                     .collect();
-                let home = if real.is_empty() { String::new() } else { format!("r[{}]", real.join(" ")) };
+                let home =
+                    if real.is_empty() { String::new() } else { format!("r[{}]", real.join(" ")) };
                 for tail in ["", "u", "a u"] {
                     let shape = format!("u a\"thought\"[{}] {home} {tail}", calls.join(" "));
                     let document = body(wire.name(), &shape);
@@ -471,6 +472,57 @@ fn b4_14_reasoning_content_is_kept_with_its_calls() {
     assert_eq!(fixed.list()[1]["reasoning_content"], "");
     let fixed = support::fixed(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &bare);
     assert_eq!(fixed.list()[1].get("reasoning_content"), None);
+}
+
+#[test]
+fn nobody_speaks_for_the_user_unasked_even_beside_other_repairs() {
+    let table = [
+        (
+            Wire::Gemini,
+            r#"{"model":"m","contents":[{"role":"user","parts":[{"text":"Hi."},{"text":""}]},{"role":"model","parts":[{"text":"Hello."}]}]}"#,
+            403,
+        ),
+        (
+            Wire::Bedrock,
+            r#"{"modelId":"m","messages":[{"role":"user","content":[{"text":"Hi."}]},{"role":"user","content":[{"text":"Hi!"}]},{"role":"assistant","content":[{"text":"Hello."}]}]}"#,
+            403,
+        ),
+    ];
+    for (wire, document, code) in table {
+        let meek = asked(Profile::of(wire), Policy::default());
+        let fixed = fixed(wire, &meek, document);
+        let done: Vec<u16> = fixed.edits.iter().map(|edit| edit.code).collect();
+        assert!(!done.is_empty() && !done.contains(&code), "{done:?}\n{}", fixed.text);
+        assert_eq!(codes(&report(wire, &meek, &fixed.text)), [code], "{}", fixed.text);
+        mended(wire, &bold(Profile::of(wire)), document);
+    }
+}
+
+#[test]
+fn an_answer_that_only_mentions_the_words_of_a_placeholder_is_real() {
+    let words = [
+        "[foxwedge] Interrupted: no answer was recorded.",
+        "[Tool execution was interrupted]",
+        "No result provided",
+        "Tool execution aborted",
+        "[Request interrupted by user]",
+        "aborted",
+    ];
+    for wire in Wire::ALL {
+        let question = bold(Profile::of(wire));
+        for words in words {
+            let real = format!("run.log, line 3: {words}. 41 more lines follow");
+            // An orphan is quoted, and of two real answers both are kept.
+            for shape in ["u a r[x] u", "u a[x] r[x] r[x] u"] {
+                let old = ["\"result of x #3\"", "\"result of x #5\""];
+                let new = json!(real).to_string();
+                let document = body(wire.name(), shape).replace(old[0], &new).replace(old[1], &new);
+                assert!(document.contains(&real), "{document}");
+                let fixed = mended(wire, &question, &document);
+                assert!(fixed.text.contains(&real), "{shape}\n{document}\n{}", fixed.text);
+            }
+        }
+    }
 }
 
 #[test]

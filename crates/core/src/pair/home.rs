@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Pairing, answer_key, call_at, call_key, join};
+use super::{Fate, Group, PairedAnswer, Pairing, answer_key, call_at, call_key, join};
 use crate::draft::{Draft, Kind, Wire};
 
 /// Above this many calls in a turn a table pays for itself.
@@ -129,6 +129,30 @@ fn without_id(
                 Some(call) => join(draft, pairing, call, answer),
                 None => open.push(answer),
             }
+        }
+    }
+}
+
+/// One open call and one answer without an id behind it belong together, if nothing else claimed
+/// either.
+pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let nameless = |answer: &PairedAnswer| match &draft.parts[answer.part].kind {
+        Kind::Answer(outline) if outline.id.is_none() && answer.fate == Fate::Orphan => {
+            Some(outline.family)
+        }
+        _ => None,
+    };
+    for group in 0..pairing.groups.len() {
+        let Group { home, spill, calls, .. } = pairing.groups[group].clone();
+        let mut open = calls.filter(|&call| pairing.calls[call].answer.is_none());
+        let (Some(call), None) = (open.next(), open.next()) else { continue };
+        let first = pairing.answers.partition_point(|answer| answer.message < home.start);
+        let here = pairing.answers[first..].iter().enumerate();
+        let here = here.take_while(|(_, answer)| answer.message < spill.end.max(home.end));
+        let mut found = here.filter_map(|(at, answer)| Some((first + at, nameless(answer)?)));
+        let (Some((answer, family)), None) = (found.next(), found.next()) else { continue };
+        if call_at(draft, pairing.calls[call].part).is_some_and(|call| call.family == family) {
+            join(draft, pairing, call, answer);
         }
     }
 }

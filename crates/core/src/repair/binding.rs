@@ -29,7 +29,7 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
     let edited = &work.slots[first];
     let kept = edited.origin == Some(first);
     let safe_head = if kept { untouched_head(work.input, first, edited) } else { 0 };
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     for at in first..work.slots.len() {
         let signed = |kind: &Kind<'_>| matches!(kind, Kind::Reasoning(Seal::Signed));
         if !work.slots[at].holds(work.input, signed) {
@@ -43,7 +43,9 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
             index <= safe || !matches!(piece.part.kind, Kind::Reasoning(Seal::Signed))
         });
         if lost > 0 {
-            gone[at] = slot.pieces.is_empty();
+            if slot.pieces.is_empty() {
+                gone.push(at);
+            }
             let note =
                 "signed thinking goes: it is bound to the history before the edit".to_owned();
             work.note(cause, Strategy::Drop, at, Vec::new(), note);
@@ -58,10 +60,9 @@ fn first_edit(work: &Work<'_, '_>) -> Option<usize> {
         let slot = &work.slots[at];
         slot.touched || slot.origin != Some(at)
     };
-    let surrogate = work
-        .surrogates
-        .first()
-        .map(|span| work.input.messages.partition_point(|message| message.span.end <= span.start));
+    // Outside the list is before everything: instructions and tools are part of the prefix.
+    let places = work.surrogates.iter().map(|&span| work.input.message_at(span).unwrap_or(0));
+    let surrogate = places.min();
     let first = (0..work.slots.len()).find(|&at| changed(at));
     match (first, surrogate) {
         (Some(first), Some(other)) => Some(first.min(other)),

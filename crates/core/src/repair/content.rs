@@ -27,7 +27,8 @@ pub(super) fn clear(work: &mut Work<'_, '_>, found: RuleSet) {
 
 /// Mends FW302, FW303, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
 pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
-    let mends: [(u16, fn(&mut Work<'_, '_>)); 10] = [
+    type Mend = fn(&mut Work<'_, '_>);
+    let mends: [(u16, Mend); 10] = [
         (302, arguments),
         (303, outputs),
         (207, names),
@@ -113,10 +114,11 @@ fn names(work: &mut Work<'_, '_>) {
                 continue;
             }
             let new = clean_name(profile, old, &known);
-            notes.push((
-                call.id.as_deref().map(str::to_owned),
-                format!("tool name {} becomes `{new}`", shown(old)),
-            ));
+            let note = match old {
+                Some(old) => format!("tool name {} becomes `{new}`", shown(Some(old))),
+                None => format!("the missing tool name becomes `{new}`"),
+            };
+            notes.push((call.id.as_deref().map(str::to_owned), note));
             call.name = Some(new.clone().into());
             piece.patch.name = Some(new);
         }
@@ -176,12 +178,12 @@ fn item_ids(work: &mut Work<'_, '_>) {
 }
 
 fn unstored(work: &mut Work<'_, '_>) {
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     for at in 0..work.slots.len() {
         if !work.slots[at].marks.has(Marks::UNSTORED) {
             continue;
         }
-        gone[at] = true;
+        gone.push(at);
         let note = "reasoning that only the server's store could resolve is removed".to_owned();
         work.note(206, Strategy::Drop, at, Vec::new(), note);
         // The item made with it may not name its stored id any more either.
@@ -253,7 +255,7 @@ fn trailing(work: &mut Work<'_, '_>) {
 fn surrogates(work: &mut Work<'_, '_>) {
     let found = work.input.body.surrogates.clone();
     for span in &found {
-        let message = work.input.messages.partition_point(|message| message.span.end <= span.start);
+        let message = work.input.message_at(*span).unwrap_or(0);
         work.edits.push(super::Edit {
             code: 313,
             strategy: Strategy::Recode,
@@ -267,9 +269,9 @@ fn surrogates(work: &mut Work<'_, '_>) {
 
 fn empty_messages(work: &mut Work<'_, '_>) {
     let draft = work.draft();
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     for at in places(work, &draft, 301) {
-        gone[at] = true;
+        gone.push(at);
         work.note(
             301,
             Strategy::Drop,

@@ -11,8 +11,8 @@ use std::{
 use super::work::Work;
 use crate::{
     check::shown,
-    draft::{Family, Kind, Wire},
-    pair::call_at,
+    draft::{Draft, Family, Kind, Wire},
+    pair::{Pairing, call_at},
     profile::IdRule,
     report::Strategy,
     rules::RuleSet,
@@ -66,6 +66,14 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
             }
         }
     }
+    if missing {
+        for index in nameless_answers(&draft, &pairing) {
+            let id = call_at(&draft, pairing.calls[index].part).and_then(|call| call.id.clone());
+            if let (Some(id), false) = (id, renamed.iter().any(|(other, ..)| *other == index)) {
+                renamed.push((index, 204, id.into_owned()));
+            }
+        }
+    }
     for (index, code, id) in renamed {
         let call = pairing.calls[index];
         set(work, call.message, call.part - draft.messages[call.message].first as usize, &id);
@@ -78,10 +86,29 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
             );
         }
         let old = call_at(&draft, call.part).and_then(|call| call.id.as_deref());
-        let note = format!("id {} becomes `{id}` on call and answer", shown(old));
-        let ids = old.map(str::to_owned).into_iter().chain([id]).collect();
+        let note = match old {
+            Some(old) if old == id => format!("the answer to {} takes its id", shown(Some(old))),
+            Some(old) => format!("id {} becomes `{id}` on call and answer", shown(Some(old))),
+            None => format!("the missing id becomes `{id}` on call and answer"),
+        };
+        let ids = old
+            .filter(|old| *old != id)
+            .map(str::to_owned)
+            .into_iter()
+            .chain([id.clone()])
+            .collect();
         work.note(code, Strategy::Rename, call.message, ids, note);
     }
+}
+
+/// Calls with an id whose answer has none.
+fn nameless_answers(draft: &Draft<'_>, pairing: &Pairing) -> Vec<usize> {
+    let answers = pairing.answers.iter();
+    let nameless = answers.filter(|answer| match &draft.parts[answer.part].kind {
+        Kind::Answer(outline) => outline.id.is_none(),
+        _ => false,
+    });
+    nameless.filter_map(|answer| answer.fate.call()).collect()
 }
 
 fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {

@@ -60,7 +60,7 @@ fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &
         return;
     }
     let draft = work.draft();
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     for group in found.chunk_by(|one, other| one.0 == other.0) {
         let at = group[0].0;
         let first = draft.messages[at].first as usize;
@@ -74,7 +74,9 @@ fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &
             }
             !hit
         });
-        gone[at] = work.slots[at].pieces.is_empty();
+        if work.slots[at].pieces.is_empty() {
+            gone.push(at);
+        }
         work.note(code, Strategy::Drop, at, ids, note.to_owned());
     }
     work.remove_slots(&gone);

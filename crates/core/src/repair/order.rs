@@ -98,6 +98,7 @@ fn split_rounds(work: &mut Work<'_, '_>) {
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_call);
         slot.pieces = rest;
         slot.touched = true;
+        let place = work.slots.len();
         let mut answers = Answers::take(work.input, &mut old, turn.home.clone(), chat);
         let mut calls = calls.into_iter();
         let mut index = turn.calls.start;
@@ -131,12 +132,11 @@ fn split_rounds(work: &mut Work<'_, '_>) {
         let first = call_at(&draft, pairing.calls[turn.calls.start].part);
         let ids =
             first.and_then(|call| call.id.as_deref().map(str::to_owned)).into_iter().collect();
-        let last = work.slots.len() - 1;
         work.slots.extend(answers.rest());
         work.note(
             108,
             Strategy::Split,
-            last,
+            place,
             ids,
             format!("{count} calls are split into rounds of at most {MOST}"),
         );

@@ -6,8 +6,8 @@
 use super::{Patch, Piece, Source, answers, blocks, work::Work};
 use crate::{
     check::{frontier, shown},
-    draft::{Answer, Call, Draft, Family, Kind, Layout, Output, Part, Text},
-    pair::{Fate, Pairing, call_at},
+    draft::{Answer, Call, Draft, Kind, Layout, Output, Part, Text},
+    pair::{Fate, PairedAnswer, Pairing, call_at, is_invented, says_nothing_new},
     placeholder,
     policy::{Orphans, Unanswered},
     profile::Profile,
@@ -37,7 +37,9 @@ pub(super) struct Decisions {
 
 /// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
 pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
-    if found.has(101) {
+    // Only items have calls that no placeholder can answer.
+    let dropping = work.policy().unanswered != Unanswered::Answer;
+    if found.has(101) && (dropping || work.input.layout() == Layout::Items) {
         drop_unanswered(work);
     }
     let (draft, mut pairing) = work.paired();
@@ -79,14 +81,6 @@ fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
     }
 }
 
-fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
-    match &draft.parts[part].kind {
-        Kind::Answer(answer) if answer.content.is_empty() => true,
-        Kind::Answer(answer) => placeholder::is_placeholder(answer.content.of(draft.source)),
-        _ => false,
-    }
-}
-
 fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decisions {
     let anywhere = draft.layout() == Layout::Items
         && !matches!(work.question.profile, Profile::Deepseek | Profile::Strict);
@@ -102,9 +96,11 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
         Fate::Split(call) if split => Verdict::Move(call),
         Fate::Misplaced(call) if misplaced => Verdict::Move(call),
         Fate::Duplicate(call) if duplicates => {
-            let kept = pairing.calls[call].answer.map(|kept| pairing.answers[kept].part);
-            let copy = kept.is_some_and(|kept| same_content(draft, kept, answer.part));
-            if copy || is_invented(draft, answer.part) { Verdict::Remove } else { extra }
+            if says_nothing_new(draft, pairing, answer.part, call) {
+                Verdict::Remove
+            } else {
+                extra
+            }
         }
         Fate::Orphan if misplaced && draft.messages[answer.message].role.is_assistant() => extra,
         Fate::Orphan if orphans => {
@@ -126,15 +122,6 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
     Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent }
 }
 
-fn same_content(draft: &Draft<'_>, one: usize, other: usize) -> bool {
-    match (&draft.parts[one].kind, &draft.parts[other].kind) {
-        (Kind::Answer(one), Kind::Answer(other)) => {
-            one.content.of(draft.source) == other.content.of(draft.source)
-        }
-        _ => false,
-    }
-}
-
 fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decisions: &Decisions) {
     for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
         let id = match &draft.parts[answer.part].kind {
@@ -145,10 +132,14 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
         let (strategy, note) = match verdict {
             Verdict::Stay => continue,
             Verdict::Move(_) => {
-                (Strategy::Recover, format!("answer {name} is moved behind its call"))
+                let strategy = match answer.fate {
+                    Fate::Split(_) => Strategy::Merge,
+                    _ => Strategy::Recover,
+                };
+                (strategy, format!("answer {name} is moved behind its call"))
             }
             Verdict::Quote => (Strategy::Quote, format!("answer {name} is kept as user text")),
-            Verdict::Remove => (Strategy::Drop, format!("answer {name} is removed")),
+            Verdict::Remove => (Strategy::Drop, removed(draft, answer, &name)),
         };
         let code = match answer.fate {
             Fate::Split(_) => 105,
@@ -174,6 +165,16 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
     }
 }
 
+fn removed(draft: &Draft<'_>, answer: &PairedAnswer, name: &str) -> String {
+    match answer.fate {
+        Fate::Duplicate(_) if is_invented(draft, answer.part) => {
+            format!("placeholder answer {name} is removed: there is another answer")
+        }
+        Fate::Duplicate(_) => format!("second answer {name} is removed"),
+        _ => format!("answer {name} is removed"),
+    }
+}
+
 /// Under a dropping policy, unanswered calls go: with their whole message and its answers, or
 /// alone. Calls that no placeholder can answer go under every policy.
 fn drop_unanswered(work: &mut Work<'_, '_>) {
@@ -184,7 +185,7 @@ fn drop_unanswered(work: &mut Work<'_, '_>) {
     for (index, call) in pairing.calls.iter().enumerate() {
         let Some(outline) = call_at(&draft, call.part) else { continue };
         let unanswered = call.answer.is_none() && !running.contains(&index);
-        dead[index] = unanswered && (policy != Unanswered::Answer || !can_answer(outline.family));
+        dead[index] = unanswered && (policy != Unanswered::Answer || !outline.family.takes_words());
     }
     if !dead.contains(&true) {
         return;
@@ -194,6 +195,7 @@ fn drop_unanswered(work: &mut Work<'_, '_>) {
         whole_turns(&draft, &pairing, &mut dead, &mut gone);
     }
     remove_calls(work, &draft, &pairing, &dead, &mut gone);
+    let gone: Vec<usize> = (0..gone.len()).filter(|&at| gone[at]).collect();
     work.remove_slots(&gone);
 }
 
@@ -232,7 +234,13 @@ fn remove_calls(
         let id = call_at(draft, call.part).and_then(|call| call.id.as_deref());
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let with = if gone[call.message] { " with its whole message" } else { "" };
-        let note = format!("call {} is removed{with}", shown(id));
+        let family = call_at(draft, call.part).map(|call| call.family);
+        let why = if family.is_some_and(|family| !family.takes_words()) {
+            ": no words can stand in for its answer"
+        } else {
+            ""
+        };
+        let note = format!("call {} is removed{with}{why}", shown(id));
         work.note(101, Strategy::Drop, call.message, ids.clone(), note);
         if let Some(answer) = pairing.calls[index].answer.map(|answer| pairing.answers[answer]) {
             parts[answer.part] = true;
@@ -262,19 +270,6 @@ fn remove_calls(
             .iter()
             .any(|piece| !matches!(piece.part.kind, Kind::Text(Text::Empty | Text::Blank)));
         gone[at] |= !speaks;
-    }
-}
-
-/// Whether words can stand in for an answer of this family.
-fn can_answer(family: Family) -> bool {
-    match family {
-        Family::Function
-        | Family::Custom
-        | Family::LocalShell
-        | Family::Shell
-        | Family::ApplyPatch => true,
-        // These demand a screenshot or a list of tools.
-        Family::Computer | Family::ToolSearch => false,
     }
 }
 

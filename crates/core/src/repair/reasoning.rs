@@ -10,12 +10,14 @@ use crate::{
 
 /// Removes reasoning without its maker's signature (FW503).
 pub(super) fn unsigned(work: &mut Work<'_, '_>, _: RuleSet) {
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     let draft = work.draft();
     for at in places(work, &draft, 503) {
         let slot = work.open(at);
         if slot.keep(|piece| !matches!(piece.part.kind, Kind::Reasoning(Seal::Unsigned))) > 0 {
-            gone[at] = slot.pieces.is_empty();
+            if slot.pieces.is_empty() {
+                gone.push(at);
+            }
             let note = "reasoning without a signature is removed".to_owned();
             work.note(503, Strategy::Drop, at, Vec::new(), note);
         }
@@ -35,16 +37,18 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
 
 fn detached(work: &mut Work<'_, '_>) {
     let draft = work.draft();
-    let mut gone = vec![false; work.slots.len()];
+    let mut gone = Vec::new();
     for at in places(work, &draft, 501) {
         if draft.layout() == Layout::Items {
-            gone[at] = true;
+            gone.push(at);
         } else {
             let slot = work.touch(at);
             while slot.pieces.last().is_some_and(Piece::is_reasoning) {
                 slot.pieces.pop();
             }
-            gone[at] = slot.pieces.is_empty();
+            if slot.pieces.is_empty() {
+                gone.push(at);
+            }
         }
         let note = "reasoning that nothing follows is removed".to_owned();
         work.note(501, Strategy::Drop, at, Vec::new(), note);

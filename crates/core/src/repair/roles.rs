@@ -1,12 +1,20 @@
 //! Who speaks: roles that nobody knows.
 
 use super::work::Work;
-use crate::{draft::Role, profile::Profile, report::Strategy, rules::RuleSet};
+use crate::{
+    draft::{Marks, Role},
+    profile::Profile,
+    report::Strategy,
+    rules::RuleSet,
+};
 
 /// Gives every message a role its provider knows (FW407).
 pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
     for at in 0..work.slots.len() {
         let (role, note) = match work.slots[at].role {
+            Role::Unknown if work.slots[at].marks.has(Marks::MODEL) => {
+                (Role::Assistant, "the message is the model's")
+            }
             Role::Unknown => (Role::User, "the message is read as the user's"),
             Role::Developer if work.question.profile == Profile::Mistral => {
                 (Role::System, "`developer` becomes `system`")

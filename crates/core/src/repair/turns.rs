@@ -56,7 +56,9 @@ fn join_turns(work: &mut Work<'_, '_>) {
             calls.any(|call| call.message == at && call.answer.is_some())
         };
         let running = group.messages.clone().rev().skip(1).any(|at| !answered(at));
-        if draft.layout() == Layout::Blocks || running {
+        let place = work.slots.len();
+        let joins = draft.layout() == Layout::Blocks || running;
+        if joins {
             let mut whole = old[group.messages.start].take();
             for at in group.messages.clone().skip(1) {
                 if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {
@@ -84,8 +86,12 @@ fn join_turns(work: &mut Work<'_, '_>) {
             }
             work.slots.extend(old[group.home.clone()].iter_mut().filter_map(Option::take));
         }
-        let at = work.slots.len() - 1;
-        work.note(106, Strategy::Merge, at, ids, "the parts of the turn are joined".to_owned());
+        let (strategy, note) = if joins {
+            (Strategy::Merge, "the messages of the turn are joined")
+        } else {
+            (Strategy::Reorder, "each calling message is followed by its own answers")
+        };
+        work.note(106, strategy, place, ids, note.to_owned());
     }
     work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
 }
@@ -222,7 +228,7 @@ fn declare(work: &mut Work<'_, '_>) {
     if names.is_empty() {
         names.push("unknown_tool".to_owned());
     }
-    let note = format!("{} tool(s) of the history are declared", names.len());
+    let note = format!("the tools of the history are declared: {}", names.join(", "));
     work.note(405, Strategy::Insert, at, Vec::new(), note);
     work.body.declare = names;
 }

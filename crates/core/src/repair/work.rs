@@ -146,12 +146,13 @@ impl<'w, 'a> Work<'w, 'a> {
         self.edits.push(Edit { code, strategy, message, ids, note });
     }
 
-    /// Removes the slots for which `gone` says so.
-    pub(super) fn remove_slots(&mut self, gone: &[bool]) {
+    /// Removes slots, given by their indices in order.
+    pub(super) fn remove_slots(&mut self, gone: &[usize]) {
+        let mut gone = gone.iter().copied().peekable();
         let mut index = 0;
         self.slots.retain(|_| {
             index += 1;
-            !gone.get(index - 1).copied().unwrap_or(false)
+            gone.next_if_eq(&(index - 1)).is_none()
         });
     }
 }

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "content-after-call",
     summary: "text behind a call in one message",
     explain: include_str!("content_after_call.md"),
-    applies: &[(Anthropic, Sure), (Strict, Sure)],
+    applies: &[(Anthropic, Likely), (Strict, Sure)],
     layouts: &[Blocks],
     needs: Facts::TEXT_AFTER_CALL,
     check,

@@ -2,11 +2,14 @@
 
 use super::pairs;
 use super::prelude::*;
-use crate::pair::Fate;
 use crate::{
     check::{Notes, View},
     draft::Facts,
     report::{Fix, Strategy},
+};
+use crate::{
+    pair::{Fate, is_invented, says_nothing_new},
+    policy::Orphans,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -31,15 +34,17 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        if let Fate::Duplicate(call) = paired.fate {
-            pairs::note(
-                view,
-                notes,
-                paired,
-                call,
-                "is not the first for its call",
-                Fix::safe(Strategy::Drop),
-            );
-        }
+        let Fate::Duplicate(call) = paired.fate else { continue };
+        let kept = view.question.policy.orphans == Orphans::Quote
+            && !says_nothing_new(view.draft, view.pairing, paired.part, call);
+        let first = view.pairing.calls[call].answer.map(|first| view.pairing.answers[first].part);
+        let replaces = first.is_some_and(|first| is_invented(view.draft, first))
+            && !is_invented(view.draft, paired.part);
+        let fix = Fix::safe(match (replaces, kept) {
+            (true, _) => Strategy::Recover,
+            (false, true) => Strategy::Quote,
+            (false, false) => Strategy::Drop,
+        });
+        pairs::note(view, notes, paired, call, "is not the first for its call", fix);
     }
 }

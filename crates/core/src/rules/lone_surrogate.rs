@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for &span in &view.draft.body.surrogates {
-        let at = view.draft.messages.partition_point(|message| message.span.end <= span.start);
+        let at = view.draft.message_at(span).unwrap_or(0);
         let text = "half a character (a lone surrogate escape)".to_owned();
         notes.add(at, span, text, Fix::safe(Strategy::Recode));
     }

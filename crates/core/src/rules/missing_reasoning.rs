@@ -96,6 +96,6 @@ fn anthropic(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     if first.is_some_and(|part| !matches!(part.kind, Kind::Reasoning(_))) {
         let text = "thinking is on, but the turn of the running tool loop does not start with it"
             .to_owned();
-        notes.add(run.start, draft.messages[run.start].span, text, Fix::bold(Strategy::Recode));
+        notes.add(run.start, draft.messages[run.start].span, text, Fix::safe(Strategy::Recode));
     }
 }

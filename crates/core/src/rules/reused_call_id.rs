@@ -26,8 +26,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.calls {
         let Some(call) = call_at(view.draft, paired.part) else { continue };
         let Some(id) = call.id.as_deref() else { continue };
-        let first = *used.entry(id).or_insert(paired.group);
-        if first != paired.group {
+        let first = *used.entry(id).or_insert(paired);
+        if first.group != paired.group {
             let text = format!("id {} was used by an earlier turn", shown(Some(id)));
             notes.call(
                 paired.message,

@@ -37,7 +37,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         let refused = match view.profile() {
             Profile::Gemini => draft.wire == Wire::Gemini && assistants && draft.calls_in(message),
             Profile::Strict if users && view.layout() == Layout::Blocks => {
-                !(draft.answers_in(before) && !draft.answers_in(message))
+                !draft.answers_in(before) || draft.answers_in(message)
             }
             _ => true,
         };

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::pair::call_at;
 use crate::{
     check::{Notes, View},
-    draft::Facts,
+    draft::{Facts, Layout},
     report::{Fix, Strategy},
 };
 
@@ -25,7 +25,11 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         let text = format!("parallel calls are spread over {count} assistant messages");
         let at = group.messages.start + 1;
         let span = view.draft.messages[at].span;
-        let finding = notes.add(at, span, text, Fix::safe(Strategy::Merge));
+        let strategy = match view.layout() {
+            Layout::Chat => Strategy::Reorder,
+            Layout::Blocks | Layout::Items => Strategy::Merge,
+        };
+        let finding = notes.add(at, span, text, Fix::safe(strategy));
         let ids = view.pairing.calls[group.calls.clone()].iter();
         let ids =
             ids.filter_map(|call| call_at(view.draft, call.part)?.id.as_deref().map(str::to_owned));

@@ -1,7 +1,7 @@
 #![doc = include_str!("tools_not_declared.md")]
 
 use super::prelude::*;
-use crate::draft::Wire;
+use crate::draft::{Kind, Part, Wire};
 use crate::{
     check::{Notes, View},
     draft::Facts,
@@ -24,10 +24,12 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     if view.draft.wire != Wire::Bedrock || !body.request || body.tools {
         return;
     }
-    let first = view.pairing.calls.first().map(|call| call.message);
-    let first =
-        first.into_iter().chain(view.pairing.answers.first().map(|answer| answer.message)).min();
-    if let Some(at) = first {
+    let is_tool = |part: &Part<'_>| {
+        use Kind::{Answer, Call, ServerAnswer, ServerCall};
+        matches!(part.kind, Call(_) | Answer(_) | ServerCall(_) | ServerAnswer(_))
+    };
+    let first = view.messages().find(|(_, _, parts)| parts.iter().any(is_tool));
+    if let Some((at, ..)) = first {
         let text = "the history holds tool blocks, but the request declares no tools".to_owned();
         notes.add(at, view.draft.messages[at].span, text, Fix::safe(Strategy::Insert));
     }

@@ -46,7 +46,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             None => format!("call {} is never answered", shown(call.id.as_deref())),
         };
         let strategy = match view.question.policy.unanswered {
-            Unanswered::Answer => Strategy::Synthesize,
+            Unanswered::Answer if call.family.takes_words() => Strategy::Synthesize,
+            Unanswered::Answer => Strategy::Drop,
             Unanswered::DropTurn | Unanswered::DropCall => Strategy::Drop,
         };
         notes.call(paired.message, &view.draft.parts[paired.part], call, text, Fix::safe(strategy));

@@ -24,11 +24,12 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut once = Once::default();
     let mut who = Role::Unknown;
     let mut content = Content::Absent;
+    let mut marks = Marks::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
                 once.field(scan, 0, key)?;
-                who = role(scan, source, known)?;
+                (who, marks) = role(scan, source, known)?;
             }
             b"content" => {
                 once.field(scan, 1, key)?;
@@ -40,7 +41,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, Marks::default());
+    reader.builder.message(who, span, content, marks);
     Ok(())
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     // The role may be left out, and is the user's then.
     let mut who = Role::User;
     let mut content = Content::Absent;
+    let mut marks = Marks::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
@@ -32,7 +33,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                 if scan.shape()? == Shape::Null {
                     scan.skip()?;
                 } else {
-                    who = role(scan, source, known)?;
+                    (who, marks) = role(scan, source, known)?;
                 }
             }
             b"parts" => {
@@ -55,7 +56,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, Marks::default());
+    reader.builder.message(who, span, content, marks);
     Ok(())
 }
 

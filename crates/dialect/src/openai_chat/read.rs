@@ -47,7 +47,8 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         match key {
             b"role" => {
                 once.field(scan, 0, key)?;
-                who = role(scan, source, known)?;
+                let (role, mark) = role(scan, source, known)?;
+                (who, marks) = (role, marks.with(mark));
             }
             b"content" => {
                 once.field(scan, 1, key)?;

@@ -61,6 +61,7 @@ fn sort(kind: &str) -> Sort {
 struct Fields<'a> {
     kind: Option<Cow<'a, str>>,
     role: Option<Role>,
+    model: Marks,
     id: Option<Cow<'a, str>>,
     has_id: bool,
     call_id: Option<Cow<'a, str>>,
@@ -96,7 +97,8 @@ fn field<'a>(
         }
         b"role" => {
             once.field(scan, 1, key)?;
-            fields.role = Some(role(scan, source, known)?);
+            let (role, marks) = role(scan, source, known)?;
+            (fields.role, fields.model) = (Some(role), marks);
         }
         b"id" => {
             once.field(scan, 2, key)?;
@@ -170,6 +172,7 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
     let kind = kind.as_deref();
     let content = fields.content;
     let mut marks = if fields.has_id { Marks::ITEM_ID } else { Marks::default() };
+    marks = marks.with(fields.model);
     let wrong = |prefix: &str| {
         fields.has_id && !fields.id.as_deref().is_some_and(|id| id.starts_with(prefix))
     };

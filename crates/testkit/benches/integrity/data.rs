@@ -101,7 +101,7 @@ fn push_turn(wire: Wire, list: &mut Vec<Value>, turn: usize, broken: bool) {
     }
     // Of three broken turns one has its answer later, two have none.
     if let [(id, _, words), ..] = late
-        && turn % 30 == 0
+        && turn.is_multiple_of(30)
     {
         list.push(user(wire, "Stop, I have a question."));
         match wire {

@@ -194,7 +194,8 @@ fn bedrock_block(part: &Part) -> Option<Value> {
         Part::ServerCall(id) => json!({"toolUse": {
             "toolUseId": id, "name": "web_search", "input": {}, "type": "server_tool_use"
         }}),
-        // The wire form of a server answer is not modelled for this dialect.
-        Part::ServerAnswer(_) => return None,
+        Part::ServerAnswer(id) => json!({"toolResult": {
+            "toolUseId": id, "content": [{"text": "found"}], "type": "web_search"
+        }}),
     })
 }

@@ -131,9 +131,7 @@ fn say(random: &mut Random, style: &Style, draft: &mut Draft) {
     if style.thinks && random.chance(50) {
         parts.push(Part::Thinking(thinking(random, draft)));
     }
-    if matches!(style.dialect, Dialect::Anthropic | Dialect::Gemini | Dialect::Responses)
-        && random.chance(15)
-    {
+    if style.dialect != Dialect::Chat && random.chance(15) {
         let id = format!("srvtoolu_{}", draft.number());
         parts.extend([Part::ServerCall(id.clone()), Part::ServerAnswer(id)]);
     }

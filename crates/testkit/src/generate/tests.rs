@@ -19,7 +19,7 @@ pub(crate) fn reachable(dialect: &str) -> Vec<u16> {
     codes.extend(match dialect {
         "anthropic" => &[303, 312, 502, 503, 601, 602][..],
         "gemini" => &[107, 502][..],
-        "bedrock" => &[303, 405][..],
+        "bedrock" => &[303, 405, 601, 602][..],
         _ => &[][..],
     });
     codes.retain(|code| (dialect, *code) != ("gemini", 204));

@@ -4,7 +4,7 @@ use foxwedge_core::{Applicability, Orphans, Profile, Tail, Unanswered, Wire, che
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
-use super::{Case, Tally};
+use super::{Case, LONE, Tally};
 use crate::{PLACEHOLDERS, inventory, lost, violations};
 
 type Verdict = Result<(), (&'static str, String)>;
@@ -31,16 +31,18 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     for finding in &report.findings {
         *tally.findings.entry(finding.rule.code).or_default() += 1;
     }
-    let value: Value = match serde_json::from_str(document) {
+    // The oracle reads with serde_json, which takes no half characters: there FW313 is expected,
+    // and everything else is judged without them.
+    let lone = document.contains(LONE);
+    let value: Value = match serde_json::from_str(&document.replace(LONE, "\\ufffd")) {
         Ok(value) => value,
-        Err(_) if report.findings.iter().any(|finding| finding.rule.code == 313) => return Ok(()),
         Err(error) => {
             return breach("total", format!("the scanner takes what serde_json refuses: {error}"));
         }
     };
     let pending = case.policy.tail == Tail::Pending;
     let judged = violations(case.wire.name(), case.profile.name(), pending, &value);
-    if report.is_clean() != judged.is_empty() {
+    if report.is_clean() != (judged.is_empty() && !lone) {
         let found: Vec<_> =
             report.findings.iter().map(|f| format!("FW{} {}", f.rule.code, f.message)).collect();
         return breach("agreement", format!("engine {found:?}\noracle {judged:?}"));

@@ -57,7 +57,7 @@ fn illegal_call_id(case: &Case<'_>) -> Vec<String> {
 }
 
 fn missing_call_id(case: &Case<'_>) -> Vec<String> {
-    if case.under(&[Gemini]) || case.reading.dialect == Dialect::Gemini {
+    if case.reading.dialect == Dialect::Gemini {
         return Vec::new();
     }
     case.calls(|call| call.id.is_none())

@@ -130,10 +130,12 @@ pub(super) fn open_server_call(case: &Case<'_>, message: usize) -> bool {
 fn is_open_server_call(case: &Case<'_>, message: usize, at: usize) -> bool {
     let block = &case.reading.messages[message].blocks[at];
     let Some((start, end)) = run_of(case, message) else { return false };
-    let call = id(block.body, "id");
+    let call = server_id(block.body, "id");
     let mut run = case.reading.messages[start..end].iter().flat_map(|message| &message.blocks);
     let answered = run.any(|other| {
-        other.kind == Kind::ServerAnswer && call.is_some() && id(other.body, "tool_use_id") == call
+        other.kind == Kind::ServerAnswer
+            && call.is_some()
+            && server_id(other.body, "tool_use_id") == call
     });
     block.kind == Kind::ServerCall && !answered
 }
@@ -149,14 +151,21 @@ fn orphan_server_answer(case: &Case<'_>) -> Vec<String> {
             return false;
         }
         let Some((start, _)) = run_of(case, message) else { return true };
-        let answers = id(block.body, "tool_use_id");
+        let answers = server_id(block.body, "tool_use_id");
         let before = messages[start..message].iter().flat_map(|message| &message.blocks);
         let mut before = before.chain(&messages[message].blocks[..at]);
         let called = before.any(|other| {
-            other.kind == Kind::ServerCall && answers.is_some() && id(other.body, "id") == answers
+            other.kind == Kind::ServerCall
+                && answers.is_some()
+                && server_id(other.body, "id") == answers
         });
         !called
     })
+}
+
+/// The id of a server call or answer; Bedrock has one name for both.
+fn server_id<'a>(body: &'a serde_json::Value, key: &str) -> Option<&'a str> {
+    id(body, key).or_else(|| id(body, "toolUseId"))
 }
 
 /// The run of assistant messages around `message`.

@@ -286,9 +286,7 @@ fn parts(message: &Value) -> Vec<Part> {
 
 fn block(block: &Value) -> Part {
     let id = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-    let answer = |name: &Value| {
-        Part::Answer(id(name), block.to_string().contains("[foxwedge] "))
-    };
+    let answer = |name: &Value| Part::Answer(id(name), block.to_string().contains("[foxwedge] "));
     match block["type"].as_str() {
         Some("tool_use") => return Part::Call(id(&block["id"])),
         Some("tool_result") => return answer(&block["tool_use_id"]),

@@ -53,6 +53,13 @@ pub(super) fn rows() -> Vec<Row> {
         );
         rows.push(row(602, "anthropic", profile, &paired, &by_user));
     }
+    let call = r#"{"toolUse":{"toolUseId":"s","name":"f","input":{},"type":"server_tool_use"}}"#;
+    let answer = r#"{"toolResult":{"toolUseId":"s","content":[],"type":"web_search"}}"#;
+    for profile in ["anthropic", "bedrock", "strict"] {
+        let paired = run("bedrock", &format!("{call},{answer}"));
+        rows.push(row(601, "bedrock", profile, &paired, &run("bedrock", call)));
+        rows.push(row(602, "bedrock", profile, &paired, &run("bedrock", answer)));
+    }
     rows
 }
 

@@ -1,0 +1,226 @@
+//! Which format a document is in, and how sure that is.
+
+use foxwedge_core::Wire;
+use foxwedge_dialect::{Confidence, detect};
+use foxwedge_testkit::{body, messages};
+use serde_json::{Value, json};
+
+use Confidence::{Certain, Guess, Likely};
+
+fn found(document: &str) -> Option<(Wire, Confidence)> {
+    detect(document).map(|found| (found.wire, found.confidence))
+}
+
+fn key(wire: Wire) -> &'static str {
+    match wire {
+        Wire::OpenaiResponses => "input",
+        Wire::Gemini => "contents",
+        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => "messages",
+    }
+}
+
+#[test]
+fn calls_and_answers_give_every_format_away() {
+    for wire in Wire::ALL {
+        for shape in ["u a[x]", "u r[x]", "u a u a\"t\"[x y] r[x y] a u", "a[x] r[x]"] {
+            let text = body(wire.name(), shape);
+            assert_eq!(found(&text), Some((wire, Certain)), "{text}");
+            let request = json!({key(wire): messages(wire.name(), shape), "stream": true});
+            assert_eq!(found(&request.to_string()), Some((wire, Certain)), "{request}");
+            let alone = json!({key(wire): messages(wire.name(), shape)});
+            assert_eq!(found(&alone.to_string()), Some((wire, Certain)), "{alone}");
+        }
+    }
+}
+
+#[test]
+fn a_call_deep_in_a_history_is_found() {
+    for wire in Wire::ALL {
+        let shape = format!("{} a[x] r[x]", "u a ".repeat(40));
+        assert_eq!(found(&body(wire.name(), &shape)), Some((wire, Certain)), "{}", wire.name());
+    }
+}
+
+#[test]
+fn text_only_lists_are_a_guess_unless_their_form_is_telling() {
+    let table = [
+        (r#"[{"role":"user","content":"Hi."}]"#, Wire::OpenaiChat, Guess),
+        (
+            r#"[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hello."}]"#,
+            Wire::OpenaiChat,
+            Guess,
+        ),
+        (r#"{"messages":[{"role":"user","content":"Hi."}]}"#, Wire::OpenaiChat, Guess),
+        (r#"{"messages":[]}"#, Wire::OpenaiChat, Guess),
+        (r#"[{"role":"user","content":[{"type":"text","text":"Hi."}]}]"#, Wire::OpenaiChat, Guess),
+        (r#"[{"role":"user","content":[{"text":"Hi."}]}]"#, Wire::Bedrock, Likely),
+        (r#"[{"role":"user","parts":[{"text":"Hi."}]}]"#, Wire::Gemini, Certain),
+        (r#"[{"parts":[{"text":"Hi."}]}]"#, Wire::Gemini, Certain),
+        (r#"[{"type":"message","role":"user","content":"Hi."}]"#, Wire::OpenaiResponses, Likely),
+        (
+            r#"[{"role":"user","content":[{"type":"input_text","text":"Hi."}]}]"#,
+            Wire::OpenaiResponses,
+            Certain,
+        ),
+        (
+            r#"[{"role":"developer","content":"Be brief."},{"role":"user","content":"Hi."}]"#,
+            Wire::OpenaiChat,
+            Likely,
+        ),
+        (
+            r#"[{"role":"user","content":[{"type":"text","text":"Hi.","cache_control":{"type":"ephemeral"}}]}]"#,
+            Wire::Anthropic,
+            Likely,
+        ),
+    ];
+    for (document, wire, confidence) in table {
+        assert_eq!(found(document), Some((wire, confidence)), "{document}");
+    }
+}
+
+#[test]
+fn requests_without_tools_are_known_by_their_other_fields() {
+    let chat = json!([{"role": "user", "content": "Hi."}]);
+    let table = [
+        (
+            json!({"model": "gpt-4o", "messages": chat, "max_completion_tokens": 5}),
+            Wire::OpenaiChat,
+            Likely,
+        ),
+        (json!({"model": "gpt-4o", "messages": chat}), Wire::OpenaiChat, Guess),
+        (
+            json!({"model": "claude-sonnet-4-5", "max_tokens": 5, "messages": chat}),
+            Wire::Anthropic,
+            Likely,
+        ),
+        (
+            json!({"model": "m", "max_tokens": 5, "system": "Be brief.", "messages": chat}),
+            Wire::Anthropic,
+            Likely,
+        ),
+        (
+            json!({"anthropic_version": "bedrock-2023-05-31", "max_tokens": 5, "messages": chat}),
+            Wire::Anthropic,
+            Certain,
+        ),
+        (
+            json!({"modelId": "amazon.nova-pro-v1:0", "messages": [{"role": "user", "content": [{"text": "Hi."}]}]}),
+            Wire::Bedrock,
+            Certain,
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": [{"text": "Hi."}]}], "inferenceConfig": {}}),
+            Wire::Bedrock,
+            Certain,
+        ),
+        (json!({"contents": [{"parts": [{"text": "Hi."}]}]}), Wire::Gemini, Certain),
+        // Embedding requests look the same.
+        (json!({"model": "gpt-5.1", "input": "Hi."}), Wire::OpenaiResponses, Guess),
+        (json!({"model": "gpt-5.1", "input": []}), Wire::OpenaiResponses, Likely),
+    ];
+    for (document, wire, confidence) in table {
+        assert_eq!(found(&document.to_string()), Some((wire, confidence)), "{document}");
+    }
+}
+
+#[test]
+fn the_order_of_keys_does_not_matter() {
+    let tail = r#""messages":[{"role":"user","content":"Hi."}]"#;
+    let table = [
+        (r#""model":"claude-opus-4-6""#, Wire::Anthropic),
+        (r#""modelId":"m""#, Wire::Bedrock),
+        (r#""response_format":{}"#, Wire::OpenaiChat),
+        (r#""anthropic_beta":[]"#, Wire::Anthropic),
+    ];
+    for (field, wire) in table {
+        let (before, after) = (format!("{{{field},{tail}}}"), format!("{{{tail},{field}}}"));
+        assert_eq!(found(&before), found(&after), "{field}");
+        assert_eq!(found(&before).map(|(wire, _)| wire), Some(wire), "{field}");
+    }
+}
+
+#[test]
+fn reasoning_alone_gives_a_format_away() {
+    let table = [
+        (
+            json!([{"role": "assistant", "content": "", "reasoning_content": "hm"}]),
+            Wire::OpenaiChat,
+        ),
+        (
+            json!([{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "c"}]}]),
+            Wire::Anthropic,
+        ),
+        (
+            json!([{"role": "assistant", "content": [{"reasoningContent": {"reasoningText": {"text": "hm"}}}]}]),
+            Wire::Bedrock,
+        ),
+    ];
+    for (document, wire) in table {
+        assert_eq!(found(&document.to_string()), Some((wire, Certain)), "{document}");
+    }
+    let item = json!([{"type": "reasoning", "id": "rs_1", "summary": []}]).to_string();
+    assert_eq!(found(&item), Some((Wire::OpenaiResponses, Likely)));
+}
+
+#[test]
+fn what_is_no_conversation_is_no_format() {
+    let garbage = [
+        "",
+        " ",
+        "\n",
+        "null",
+        "true",
+        "42",
+        "\"messages\"",
+        "[]",
+        "{}",
+        "[1,2,3]",
+        "[\"u\"]",
+        "[[{\"role\":\"user\"}]]",
+        "[null]",
+        "{\"name\":\"package\",\"version\":\"1.0.0\"}",
+        "[{\"id\":1,\"name\":\"Ada\"}]",
+        "hello",
+        "{",
+        "[",
+        "<html>",
+        "\u{feff}",
+        "{\"messages\":\"hi\"}",
+        "\0\0\0",
+    ];
+    for document in garbage {
+        assert_eq!(found(document), None, "{document:?}");
+    }
+}
+
+#[test]
+fn a_familiar_key_around_something_else_is_no_format() {
+    let others = [
+        r#"{"input":42,"output":"dist"}"#,
+        r#"{"input":{"file":"src/main.js"}}"#,
+        r#"{"contents":"table of"}"#,
+        r#"{"contents":{"chapter":1}}"#,
+    ];
+    for document in others {
+        assert_eq!(found(document), None, "{document}");
+    }
+}
+
+#[test]
+fn a_torn_document_is_known_by_its_beginning() {
+    for wire in Wire::ALL {
+        let text = body(wire.name(), "u a[x] r[x] a u");
+        let torn = &text[..text.len() - 20];
+        assert_eq!(found(torn), Some((wire, Certain)), "{torn}");
+    }
+}
+
+#[test]
+fn every_detection_says_why() {
+    for wire in Wire::ALL {
+        let value: Value = json!(messages(wire.name(), "u a[x] r[x]"));
+        let detection = detect(&value.to_string()).expect("a conversation");
+        assert!(!detection.reason.is_empty());
+        assert_eq!(detection.confidence.name(), "certain");
+    }
+}
