@@ -101,7 +101,6 @@ fn request<'a>(
     wire: Wire,
     place: &mut Option<usize>,
 ) -> Scan<Frame> {
-    let source = reader.source;
     let mut once = Once::default();
     let mut found = None;
     let mut others = false;
@@ -116,7 +115,7 @@ fn request<'a>(
             return Ok(());
         }
         others = true;
-        around(scan, reader, key, source)
+        around(scan, reader, &mut once, key)
     })?;
     let Some(list) = found else {
         return Err(Trouble::new(0, format!("the document has no `{}`", list_key(wire))));
@@ -134,9 +133,23 @@ fn request<'a>(
 fn around<'a>(
     scan: &mut Scanner<'a>,
     reader: &mut Reader<'a>,
+    once: &mut Once,
     key: &[u8],
-    source: &'a str,
 ) -> Scan<()> {
+    const KEYS: [&[u8]; 8] = [
+        b"model",
+        b"modelId",
+        b"previous_response_id",
+        b"conversation",
+        b"thread",
+        b"thinking",
+        b"store",
+        b"toolConfig",
+    ];
+    if let Some(bit) = (1..).zip(KEYS).find_map(|(bit, known)| (known == key).then_some(bit)) {
+        once.field(scan, bit, key)?;
+    }
+    let source = reader.source;
     let body = reader.builder.body();
     match key {
         b"model" | b"modelId" => body.model = word(scan, source)?,

@@ -24,15 +24,20 @@ const MANY: u32 = 128;
 impl<'a> Builder<'a> {
     /// Starts an empty draft.
     pub fn new(source: &'a str, wire: Wire) -> Builder<'a> {
-        // A tool-heavy message is about a kilobyte; asking once beats growing ten times.
-        let expected = source.len() / 1024;
+        // A tool-heavy message is about a kilobyte. Asking for more than that at once beats
+        // growing ten times, and memory that is never touched costs nothing.
+        Builder::sized(source, wire, source.len() / 400 + 8, source.len() / 300 + 8)
+    }
+
+    /// Starts a draft of a known size.
+    pub(crate) fn sized(source: &'a str, wire: Wire, messages: usize, parts: usize) -> Builder<'a> {
         Builder {
             draft: Draft {
                 source,
                 wire,
                 body: Body::default(),
-                messages: Vec::with_capacity(expected),
-                parts: Vec::with_capacity(expected),
+                messages: Vec::with_capacity(messages),
+                parts: Vec::with_capacity(parts),
                 facts: Facts::ALWAYS,
             },
             first: 0,

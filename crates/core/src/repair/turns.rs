@@ -101,9 +101,7 @@ fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
     into.open(input);
     from.open(input);
     into.pieces.extend(from.pieces);
-    let whole_text = into.content == Content::Text && from.content == Content::Text;
-    let texts = into.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Text(_))).count();
-    into.content = if whole_text && texts <= 1 { Content::Text } else { Content::List };
+    into.content = Content::List;
     into.marks = into.marks.with(from.marks).without(Marks::EMPTY_CALLS);
     into.touched = true;
 }

@@ -58,9 +58,15 @@ impl<'w, 'a> Work<'w, 'a> {
         self.question.policy
     }
 
-    /// The outline of what has been reached so far: message indices are slot indices.
-    pub(super) fn draft(&self) -> Draft<'a> {
-        let mut builder = Builder::new(self.input.source, self.input.wire);
+    /// The outline of what has been reached so far: message indices are slot indices. Before the
+    /// first edit that is the input itself.
+    pub(super) fn draft(&self) -> Cow<'w, Draft<'a>> {
+        if self.edits.is_empty() {
+            return Cow::Borrowed(self.input);
+        }
+        let parts = self.input.parts.len() + self.edits.len();
+        let mut builder =
+            Builder::sized(self.input.source, self.input.wire, self.slots.len(), parts);
         *builder.body() = self.input.body.clone();
         if !self.surrogates.is_empty() {
             builder.body().surrogates.clear();
@@ -87,7 +93,7 @@ impl<'w, 'a> Work<'w, 'a> {
             }
             builder.message(slot.role, slot.span, slot.content, slot.marks);
         }
-        builder.finish()
+        Cow::Owned(builder.finish())
     }
 
     /// A message whose blocks changed holds a list of blocks, not a string any more.
@@ -120,7 +126,7 @@ impl<'w, 'a> Work<'w, 'a> {
     }
 
     /// The outline and its pairs.
-    pub(super) fn paired(&self) -> (Draft<'a>, Pairing) {
+    pub(super) fn paired(&self) -> (Cow<'w, Draft<'a>>, Pairing) {
         let draft = self.draft();
         let pairing = pair(&draft);
         (draft, pairing)
