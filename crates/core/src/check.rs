@@ -102,7 +102,8 @@ pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Rang
         (Tail::Pending, Some(last)) => last,
         _ => return 0..0,
     };
-    let only_answers = draft.messages.iter().skip(last.messages.end).all(|message| {
+    let behind = draft.messages.iter().skip(last.messages.end);
+    let only_answers = behind.filter(|message| !message.role.is_system()).all(|message| {
         let parts = draft.parts_of(message);
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     });

@@ -184,7 +184,7 @@ pub enum Content {
 
 /// Rare properties of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Marks(pub u8);
+pub struct Marks(pub u16);
 
 impl Marks {
     /// Marked as a prefix the model should continue (Mistral).
@@ -204,6 +204,11 @@ impl Marks {
 
     /// The role is unknown here, but another format's word for the model.
     pub const MODEL: Marks = Marks(128);
+
+    /// Carries fields we do not know, which may hold what it says.
+    pub const UNKNOWN_BODY: Marks = Marks(512);
+    /// Holds a summary that the provider made of what came before it.
+    pub const COMPACTION: Marks = Marks(256);
 
     /// Whether all marks of `other` are set.
     pub fn has(self, other: Marks) -> bool {

@@ -8,7 +8,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use crate::{
-    draft::{Call, Draft, Family, Kind, Layout, Role},
+    draft::{Call, Draft, Family, Kind, Layout, Part, Role, Wire},
     placeholder,
 };
 
@@ -107,6 +107,9 @@ pub fn pair(draft: &Draft<'_>) -> Pairing {
         let early = look_back(draft, &mut pairing, open);
         look_ahead(draft, &mut pairing, early);
         home::the_only_ones(draft, &mut pairing);
+        if draft.wire == Wire::Gemini {
+            home::by_name(draft, &mut pairing);
+        }
     }
     pairing
 }
@@ -288,6 +291,10 @@ fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<
                 None => {
                     let of = entry.calls.last().copied().unwrap_or(0);
                     pairing.answers[answer].fate = Fate::Duplicate(of);
+                    // A second, different answer may belong to the next call of that id.
+                    if !says_nothing_new(draft, pairing, part, of) {
+                        early.push(answer);
+                    }
                 }
             },
             None => early.push(answer),
@@ -296,7 +303,8 @@ fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<
     early
 }
 
-/// Matches answers that stand before their call with the first such call nobody answered.
+/// Matches answers that stand before their call with the first such call nobody answered. Where
+/// the user spoke in between, the id was used anew: what stood before is of another call.
 fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<usize>) {
     if early.is_empty() {
         return;
@@ -308,12 +316,51 @@ fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<usize>) {
             later.entry(key).or_insert_with(fresh).calls.push(index);
         }
     }
+    let turns = Turns::of(draft);
     for answer in early {
         let key = answer_key(draft, pairing.answers[answer].part);
         let entry = key.and_then(|key| later.get_mut(&key));
-        if let Some(call) = entry.and_then(|entry| entry.open(pairing)) {
+        let at = pairing.answers[answer].message;
+        let call = entry.and_then(|entry| {
+            while let Some(call) = entry.open(pairing) {
+                if pairing.calls[call].message >= at {
+                    return Some(call);
+                }
+                entry.looked += 1;
+            }
+            None
+        });
+        if let Some(call) = call.filter(|&call| turns.between(at, pairing.calls[call].message) == 0)
+        {
             join(draft, pairing, call, answer);
         }
+    }
+}
+
+/// How often someone else had begun to speak, up to each message: user words, or another turn of
+/// the model.
+struct Turns(Vec<u32>);
+
+impl Turns {
+    fn of(draft: &Draft<'_>) -> Turns {
+        let mut count = 0;
+        let mut before = Role::User;
+        let mut counts = Vec::with_capacity(draft.messages.len());
+        for message in &draft.messages {
+            let words = |part: &Part<'_>| !matches!(part.kind, Kind::Answer(_));
+            let said = message.role.is_user() && draft.parts_of(message).iter().any(words);
+            let turn = message.role.is_assistant() && !before.is_assistant();
+            count += u32::from(said) + u32::from(turn);
+            before = message.role;
+            counts.push(count);
+        }
+        Turns(counts)
+    }
+
+    /// Turns that begin behind one message and before the turn that another belongs to.
+    fn between(&self, one: usize, other: usize) -> u32 {
+        let upto = |at: usize| self.0.get(at).copied().unwrap_or(0);
+        upto(other).saturating_sub(upto(one)).saturating_sub(1)
     }
 }
 
@@ -358,7 +405,7 @@ pub(crate) fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d C
 /// Whether an answer is a placeholder: ours, or one that a known agent writes.
 pub(crate) fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
     match &draft.parts[part].kind {
-        Kind::Answer(answer) if answer.content.is_empty() => true,
+        Kind::Answer(_) if draft.parts[part].span.is_empty() => true,
         Kind::Answer(answer) => placeholder::is_placeholder(answer.content.of(draft.source)),
         _ => false,
     }

@@ -68,20 +68,48 @@ pub fn words(missing: Missing, language: Language) -> &'static str {
     }
 }
 
-/// What is known of a call that a history leaves open: tools whose name says that they only read
-/// may be repeated, everything else has to be checked first.
+/// What is known of a call that a history leaves open: well-known tools that only read may be
+/// repeated, everything else has to be checked first. A verb in a name proves nothing
+/// (`get_or_create`), so only whole names count.
 pub(crate) fn for_tool(name: Option<&str>) -> Missing {
-    const READING: [&str; 11] =
-        ["read", "list", "ls", "get", "search", "grep", "glob", "find", "view", "fetch", "cat"];
-    let Some(name) = name else { return Missing::Interrupted };
-    let lower = name.to_ascii_lowercase();
-    let first = lower.split(['_', '-', '.', ':', ' ']).next().unwrap_or("");
-    let plain = READING.contains(&first);
-    let camel = ["read", "list", "get", "search"].iter().any(|verb| {
-        lower.starts_with(verb)
-            && name.as_bytes().get(verb.len()).is_some_and(u8::is_ascii_uppercase)
-    });
-    if plain || camel { Missing::InterruptedReading } else { Missing::Interrupted }
+    const READING: [&str; 24] = [
+        "cat",
+        "codebasesearch",
+        "fetch",
+        "find",
+        "getweather",
+        "glob",
+        "grep",
+        "greptool",
+        "list",
+        "listdir",
+        "listdirectory",
+        "listfiles",
+        "ls",
+        "read",
+        "readfile",
+        "readmanyfiles",
+        "ripgrep",
+        "search",
+        "searchfilecontent",
+        "searchfiles",
+        "view",
+        "viewfile",
+        "webfetch",
+        "websearch",
+    ];
+    let plain: String = name
+        .unwrap_or("")
+        .chars()
+        .take(32)
+        .filter(|c| !matches!(c, '_' | '-'))
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    if READING.contains(&plain.as_str()) {
+        Missing::InterruptedReading
+    } else {
+        Missing::Interrupted
+    }
 }
 
 /// Whether an answer's content (raw JSON) is a placeholder, ours or one that known agents write:
@@ -158,9 +186,11 @@ pub(crate) fn quote(id: Option<&str>, language: Language) -> String {
             "[foxwedge] Answer to a tool call that is not in this history:".to_owned()
         }
         (Language::Chinese, Some(id)) => {
-            format!("[foxwedge] 对工具调用 {id} 的结果，该调用不在历史中：")
+            format!("[foxwedge] 工具调用 {id} 的结果（该调用不在历史中）：")
         }
-        (Language::Chinese, None) => "[foxwedge] 对不在历史中的工具调用的结果：".to_owned(),
+        (Language::Chinese, None) => {
+            "[foxwedge] 某个工具调用的结果（该调用不在历史中）：".to_owned()
+        }
     }
 }
 
@@ -187,5 +217,40 @@ pub(crate) fn media_pointer(language: Language) -> &'static str {
     match language {
         Language::English => "(see the following user message)",
         Language::Chinese => "（见后面的用户消息）",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_names_of_reading_tools_may_be_repeated() {
+        for name in ["read_file", "Read", "readFile", "Grep", "list_dir", "WebSearch"] {
+            assert_eq!(for_tool(Some(name)), Missing::InterruptedReading, "{name}");
+        }
+        let others =
+            ["search_and_replace", "get_or_create_user", "find_and_kill", "getPaid", "bash", ""];
+        for name in others {
+            assert_eq!(for_tool(Some(name)), Missing::Interrupted, "{name}");
+        }
+        assert_eq!(for_tool(None), Missing::Interrupted);
+    }
+
+    #[test]
+    fn mentioning_a_placeholder_is_not_being_one() {
+        let table = [
+            (r#""[foxwedge] Interrupted: no answer was recorded.""#, true),
+            (r#"[{"type":"text","text":"[Tool execution was interrupted]"}]"#, true),
+            (r#"{"error":"No result provided"}"#, true),
+            (r#""aborted""#, true),
+            (r#""grep: run.rs:3: Tool execution aborted""#, false),
+            (r#"[{"type":"text","text":"the log says: Tool execution aborted"}]"#, false),
+            (r#""the run was aborted""#, false),
+            ("", false),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(is_placeholder(raw), expected, "{raw}");
+        }
     }
 }

@@ -55,6 +55,20 @@ const ALPHANUMERIC: u128 = {
 };
 
 impl IdRule {
+    /// What is allowed, in words.
+    pub(crate) fn told(&self) -> String {
+        let characters = match self.extra {
+            None => "characters".to_owned(),
+            Some("") => "letters and digits".to_owned(),
+            Some(extra) => format!("letters, digits and any of `{extra}`"),
+        };
+        match (self.least, self.most) {
+            (least, most) if least == most => format!("exactly {most} {characters}"),
+            (_, usize::MAX) => characters,
+            (_, most) => format!("at most {most} {characters}"),
+        }
+    }
+
     /// Whether an id obeys the rule.
     pub fn allows(&self, id: &str) -> bool {
         // Characters count; as many bytes or fewer are never more characters.

@@ -47,12 +47,15 @@ const LOOK: usize = 400;
 #[derive(Default)]
 struct Score {
     best: Option<Detection>,
+    /// The formats whose list has the name that was found; none for a bare list.
+    named: &'static [Wire],
     messages: usize,
 }
 
 impl Score {
     fn vote(&mut self, wire: Wire, confidence: Confidence, reason: &'static str) {
-        if self.best.is_none_or(|best| best.confidence < confidence) {
+        let possible = self.named.is_empty() || self.named.contains(&wire);
+        if possible && self.best.is_none_or(|best| best.confidence < confidence) {
             self.best = Some(Detection { wire, confidence, reason });
         }
     }
@@ -78,11 +81,13 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
         Shape::Object => scan
             .object(|scan, key, _| match key {
                 b"contents" if scan.shape()? == Shape::Array => {
+                    score.named = &[Wire::Gemini];
                     score.vote(Wire::Gemini, Confidence::Likely, "a `contents` list");
                     messages(scan, source, score)?;
                     if score.is_settled() { done(scan) } else { Ok(()) }
                 }
                 b"input" if scan.shape()? == Shape::Array => {
+                    score.named = &[Wire::OpenaiResponses];
                     score.vote(Wire::OpenaiResponses, Confidence::Likely, "an `input` list");
                     messages(scan, source, score)?;
                     if score.is_settled() { done(scan) } else { Ok(()) }
@@ -96,6 +101,9 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                     done(scan)
                 }
                 b"messages" if scan.shape()? == Shape::Array => {
+                    score.named = &[Wire::OpenaiChat, Wire::Anthropic, Wire::Bedrock];
+                    // What was seen before may speak of another kind of request.
+                    score.best = score.best.filter(|best| score.named.contains(&best.wire));
                     score.vote(Wire::OpenaiChat, Confidence::Guess, "a `messages` list");
                     messages(scan, source, score)?;
                     if score.is_settled() { done(scan) } else { Ok(()) }

@@ -35,8 +35,13 @@ pub(crate) fn outline<'a>(
     wire: Wire,
     want: Want,
 ) -> Result<(Draft<'a>, Frame), Unread> {
-    let mut reader =
-        Reader { source, builder: Builder::new(source, wire), want, waiting: Vec::new() };
+    let mut reader = Reader {
+        source,
+        builder: Builder::new(source, wire),
+        want,
+        compaction: false,
+        waiting: Vec::new(),
+    };
     let mut scan = Scanner::new(source);
     let mut place = None;
     let frame = read(&mut scan, &mut reader, wire, &mut place)

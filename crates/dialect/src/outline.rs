@@ -18,6 +18,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) source: &'a str,
     pub(crate) builder: Builder<'a>,
     pub(crate) want: Want,
+    /// The message that is being read holds the provider's own summary.
+    pub(crate) compaction: bool,
     /// Parts that wait until the message's role is known.
     pub(crate) waiting: Vec<foxwedge_core::Part<'a>>,
 }
@@ -162,4 +164,44 @@ pub(crate) fn role(
             (Role::Unknown, if model { Marks::MODEL } else { Marks::default() })
         }
     })
+}
+
+/// Notes a field of a message that no reader knows: unless it is a well-known label, or empty, it
+/// may hold what the message says.
+pub(crate) fn unknown(scan: &mut Scanner<'_>, key: &[u8], marks: &mut Marks) -> Scan<()> {
+    const LABELS: [&[u8]; 22] = [
+        b"name",
+        b"id",
+        b"type",
+        b"status",
+        b"annotations",
+        b"metadata",
+        b"cache_control",
+        b"model",
+        b"stop_reason",
+        b"stop_sequence",
+        b"usage",
+        b"created_at",
+        b"timestamp",
+        b"uuid",
+        b"index",
+        b"finish_reason",
+        b"logprobs",
+        b"phase",
+        b"reasoning",
+        b"reasoning_details",
+        b"thinking_blocks",
+        b"provider_specific_fields",
+    ];
+    let shape = scan.shape()?;
+    let span = scan.skip()?;
+    let holds = match shape {
+        Shape::String => span.len() > 2,
+        Shape::Array | Shape::Object => !scan.blank_inside(span),
+        Shape::Number | Shape::Bool | Shape::Null => false,
+    };
+    if holds && !LABELS.contains(&key) {
+        *marks = marks.with(Marks::UNKNOWN_BODY);
+    }
+    Ok(())
 }

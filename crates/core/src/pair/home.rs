@@ -119,7 +119,13 @@ fn without_id(
             let found = queue.filter(|_| free).and_then(|queue| {
                 let fits = |&call: &usize| {
                     call_at(draft, pairing.calls[call].part).is_some_and(|call| {
-                        (call.id.is_none() || outline.id.is_none()) && call.family == outline.family
+                        (call.id.is_none() || outline.id.is_none())
+                            && call.family == outline.family
+                            // Another name is another tool.
+                            && (!optional
+                                || by_name
+                                || call.name.is_none()
+                                || outline.name.is_none())
                     })
                 };
                 let place = queue.iter().take(64).position(fits)?;
@@ -133,15 +139,9 @@ fn without_id(
     }
 }
 
-/// One open call and one answer without an id behind it belong together, if nothing else claimed
-/// either.
+/// One open call and one answer behind it belong together, if one of them has no id and nothing
+/// else claimed either.
 pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
-    let nameless = |answer: &PairedAnswer| match &draft.parts[answer.part].kind {
-        Kind::Answer(outline) if outline.id.is_none() && answer.fate == Fate::Orphan => {
-            Some(outline.family)
-        }
-        _ => None,
-    };
     for group in 0..pairing.groups.len() {
         let Group { home, spill, calls, .. } = pairing.groups[group].clone();
         let mut open = calls.filter(|&call| pairing.calls[call].answer.is_none());
@@ -149,9 +149,36 @@ pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
         let first = pairing.answers.partition_point(|answer| answer.message < home.start);
         let here = pairing.answers[first..].iter().enumerate();
         let here = here.take_while(|(_, answer)| answer.message < spill.end.max(home.end));
-        let mut found = here.filter_map(|(at, answer)| Some((first + at, nameless(answer)?)));
-        let (Some((answer, family)), None) = (found.next(), found.next()) else { continue };
-        if call_at(draft, pairing.calls[call].part).is_some_and(|call| call.family == family) {
+        let mut orphans = here.filter(|(_, answer)| answer.fate == Fate::Orphan);
+        let (Some((at, answer)), None) = (orphans.next(), orphans.next()) else { continue };
+        let Kind::Answer(outline) = &draft.parts[answer.part].kind else { continue };
+        let Some(asked) = call_at(draft, pairing.calls[call].part) else { continue };
+        if (asked.id.is_none() || outline.id.is_none()) && asked.family == outline.family {
+            join(draft, pairing, call, first + at);
+        }
+    }
+}
+
+/// Where ids are optional, an answer that stands apart is recognised by its name: in the last turn
+/// before it, or the next one behind it.
+pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
+    for answer in 0..pairing.answers.len() {
+        let PairedAnswer { message, part, fate } = pairing.answers[answer];
+        let Kind::Answer(outline) = &draft.parts[part].kind else { continue };
+        if fate != Fate::Orphan || outline.name.is_none() {
+            continue;
+        }
+        let next = pairing.groups.partition_point(|group| group.messages.start <= message);
+        let found = [next.checked_sub(1), Some(next)].into_iter().flatten().find_map(|group| {
+            let mut calls = pairing.groups.get(group)?.calls.clone();
+            calls.find(|&call| {
+                let open = pairing.calls[call].answer.is_none();
+                open && call_at(draft, pairing.calls[call].part).is_some_and(|call| {
+                    call.name == outline.name && (call.id.is_none() || outline.id.is_none())
+                })
+            })
+        });
+        if let Some(call) = found {
             join(draft, pairing, call, answer);
         }
     }

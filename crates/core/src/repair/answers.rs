@@ -44,12 +44,18 @@ pub(super) fn relocate<'a>(
         }
     }
     let mut slots = Vec::with_capacity(old.len() + decisions.invent.len());
+    let running = decisions.running.unwrap_or(usize::MAX);
+    let early: Vec<Slot<'a>> = quotes.iter_mut().skip(running).filter_map(Option::take).collect();
+    let mut early = Some(early);
     let mut waiting = Vec::new();
     let mut group = 0;
     let mut at = 0;
     while at < old.len() {
         if let Some(quote) = quotes[at].take() {
             waiting.push(quote);
+        }
+        if at == running {
+            waiting.extend(early.take().into_iter().flatten());
         }
         if let Some(slot) = old[at].take() {
             if slot.role != Role::Answer {

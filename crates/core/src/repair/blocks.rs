@@ -66,7 +66,16 @@ pub(super) fn relocate<'a>(
             emptied[turn.home.start] = false;
         }
     }
+    let mut opening = Vec::new();
     for (at, piece) in quotes {
+        if let Some(turn) = decisions.running.filter(|&turn| at >= turn) {
+            let slot = Slot::new(Role::User, Content::List, vec![piece]);
+            match turn.checked_sub(1) {
+                Some(before) => fresh.push((before, slot)),
+                None => opening.push(slot),
+            }
+            continue;
+        }
         let run = draft.messages[at..].iter().take_while(|m| m.role.is_assistant()).count();
         let next = at + run;
         match work.slots.get(next).filter(|slot| slot.role.is_user()) {
@@ -80,7 +89,7 @@ pub(super) fn relocate<'a>(
             None => fresh.push((next - 1, Slot::new(Role::User, Content::List, vec![piece]))),
         }
     }
-    insert(work, fresh, &emptied);
+    insert(work, opening, fresh, &emptied);
 }
 
 /// The message the answer of a call belongs into.
@@ -118,7 +127,9 @@ fn take<'a>(
                 Verdict::Stay => kept.push(piece),
                 Verdict::Remove => {}
                 Verdict::Move(call) => receives[pairing.calls[*call].group].push((*call, piece)),
-                Verdict::Quote if assistant => quotes.push((at, quoted(work, piece, answer.fate))),
+                Verdict::Quote if assistant || decisions.running.is_some_and(|turn| at >= turn) => {
+                    quotes.push((at, quoted(work, piece, answer.fate)));
+                }
                 Verdict::Quote => kept.push(quoted(work, piece, answer.fate)),
             }
         }
@@ -141,10 +152,15 @@ fn receive<'a>(slot: &mut Slot<'a>, received: Vec<(usize, Piece<'a>)>) {
 }
 
 /// Inserts new slots behind the ones they follow, and leaves out those that are empty now.
-fn insert<'a>(work: &mut Work<'_, 'a>, mut fresh: Vec<(usize, Slot<'a>)>, emptied: &[bool]) {
+fn insert<'a>(
+    work: &mut Work<'_, 'a>,
+    opening: Vec<Slot<'a>>,
+    mut fresh: Vec<(usize, Slot<'a>)>,
+    emptied: &[bool],
+) {
     fresh.sort_by_key(|(at, _)| *at);
     let mut fresh = fresh.into_iter().peekable();
-    let old = std::mem::take(&mut work.slots);
+    let old = std::mem::replace(&mut work.slots, opening);
     for (at, slot) in old.into_iter().enumerate() {
         if !emptied.get(at).copied().unwrap_or(false) {
             work.slots.push(slot);

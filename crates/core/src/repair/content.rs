@@ -1,7 +1,5 @@
 //! What messages say: arguments, names, empty answers, empty texts, empty messages.
 
-use std::collections::HashSet;
-
 use super::{ArgumentsFix, Piece, ids::hash, media, work::Work};
 use crate::{
     check::{Question, check, shown},
@@ -100,11 +98,6 @@ fn outputs(work: &mut Work<'_, '_>) {
 fn names(work: &mut Work<'_, '_>) {
     let profile = work.question.profile;
     let draft = work.draft();
-    let calls = draft.parts.iter().filter_map(|part| match &part.kind {
-        Kind::Call(call) => call.name.as_deref().map(str::to_owned),
-        _ => None,
-    });
-    let known: HashSet<String> = calls.collect();
     for at in places(work, &draft, 207) {
         let mut notes = Vec::new();
         for piece in &mut work.touch(at).pieces {
@@ -113,7 +106,7 @@ fn names(work: &mut Work<'_, '_>) {
             if old.is_some_and(|old| profile.takes_name(old)) {
                 continue;
             }
-            let new = clean_name(profile, old, &known);
+            let new = clean_name(profile, old);
             let note = match old {
                 Some(old) => format!("tool name {} becomes `{new}`", shown(Some(old))),
                 None => format!("the missing tool name becomes `{new}`"),
@@ -128,20 +121,18 @@ fn names(work: &mut Work<'_, '_>) {
     }
 }
 
-/// A legal name for an illegal one; the same for the same name, and not the name of another tool.
-fn clean_name(profile: Profile, old: Option<&str>, known: &HashSet<String>) -> String {
+/// A legal name for an illegal one: always the same for the same name, and never that of another
+/// tool, whatever the rest of the history calls.
+fn clean_name(profile: Profile, old: Option<&str>) -> String {
     let rule = profile.names();
     let Some(old) = old.filter(|old| !old.is_empty()) else { return "unknown_tool".to_owned() };
     let legal =
         |c: char| c.is_ascii_alphanumeric() || rule.extra.is_none_or(|extra| extra.contains(c));
     let mut name: String = old.chars().take(48).map(|c| if legal(c) { c } else { '_' }).collect();
-    if !profile.takes_name(&name) {
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         name.insert(0, '_');
     }
-    if known.contains(&name) || old.chars().nth(48).is_some() {
-        name = format!("{name}_{:08x}", hash(old, 0) & 0xffff_ffff);
-    }
-    name
+    format!("{name}_{:06x}", hash(old, 0) & 0xff_ffff)
 }
 
 fn answer_names(work: &mut Work<'_, '_>) {
@@ -270,7 +261,26 @@ fn surrogates(work: &mut Work<'_, '_>) {
 fn empty_messages(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     let mut gone = Vec::new();
-    for at in places(work, &draft, 301) {
+    let mut empty = places(work, &draft, 301);
+    // A request has to say something: the last message stays, and says that it was empty.
+    if draft.body.request && empty.len() == work.slots.len() {
+        let words = placeholder::no_output(work.policy().language);
+        let user = work.slots.iter().rposition(|slot| slot.role.is_user());
+        if let Some(at) = user {
+            let slot = work.touch(at);
+            slot.pieces = vec![Piece::words(words)];
+            slot.content = Content::List;
+            work.note(
+                301,
+                Strategy::Recode,
+                at,
+                Vec::new(),
+                format!("the empty message says `{words}`"),
+            );
+            empty.retain(|&other| other != at);
+        }
+    }
+    for at in empty {
         gone.push(at);
         work.note(
             301,

@@ -2,6 +2,7 @@
 
 use super::{Patch, Piece, Slot, Source, work::Work};
 use crate::{
+    check::frontier,
     draft::{Content, Kind, Part, Role},
     placeholder,
     report::Strategy,
@@ -11,8 +12,13 @@ use crate::{
 pub(super) fn carry(work: &mut Work<'_, '_>) {
     let language = work.policy().language;
     let pointer = placeholder::media_pointer(language);
+    let (draft, pairing) = work.paired();
+    let running = frontier(&draft, &pairing, work.policy().tail);
+    let live = running.clone().any(|call| pairing.calls[call].answer.is_none());
+    // Nothing may be said behind a turn whose calls are still running.
+    let end = pairing.groups.last().filter(|_| live).map_or(usize::MAX, |group| group.messages.end);
     let mut at = 0;
-    while at < work.slots.len() {
+    while at < work.slots.len().min(end) {
         let run = work.slots[at..].iter().take_while(|slot| slot.role == Role::Answer).count();
         let mut carried = Vec::new();
         for index in at..at + run {

@@ -33,6 +33,9 @@ pub(super) enum Verdict {
 pub(super) struct Decisions {
     pub(super) verdicts: Vec<Verdict>,
     pub(super) invent: Vec<usize>,
+    /// The first message of a turn whose calls are still running: nothing is said behind it, so
+    /// quotes go in front of it.
+    pub(super) running: Option<usize>,
 }
 
 /// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
@@ -102,7 +105,11 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
                 extra
             }
         }
-        Fate::Orphan if misplaced && draft.messages[answer.message].role.is_assistant() => extra,
+        Fate::Orphan | Fate::Duplicate(_)
+            if misplaced && draft.messages[answer.message].role.is_assistant() =>
+        {
+            extra
+        }
         Fate::Orphan if orphans => {
             if is_invented(draft, answer.part) {
                 Verdict::Remove
@@ -119,7 +126,9 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
     } else {
         Vec::new()
     };
-    Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent }
+    let live = running.clone().any(|call| pairing.calls[call].answer.is_none());
+    let turn = pairing.groups.last().filter(|_| live).map(|group| group.messages.start);
+    Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent, running: turn }
 }
 
 fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decisions: &Decisions) {
@@ -203,7 +212,7 @@ fn drop_unanswered(work: &mut Work<'_, '_>) {
 /// messages.
 fn whole_turns(draft: &Draft<'_>, pairing: &Pairing, dead: &mut [bool], gone: &mut [bool]) {
     for (index, call) in pairing.calls.iter().enumerate() {
-        if !dead[index] {
+        if !dead[index] || gone[call.message] {
             continue;
         }
         if draft.layout() == Layout::Items {
@@ -298,12 +307,16 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
 pub(super) fn quoted<'a>(work: &Work<'_, 'a>, piece: Piece<'a>, fate: Fate) -> Piece<'a> {
     let language = work.policy().language;
     let Kind::Answer(answer) = &piece.part.kind else { return piece };
-    let id = answer.id.as_deref().map(short);
+    let id = answer.id.as_deref().or(answer.name.as_deref()).map(short);
     let heading = match fate {
         Fate::Duplicate(_) => placeholder::second(id.as_deref(), language),
         _ => placeholder::quote(id.as_deref(), language),
     };
     let source = match piece.source {
+        // Content under a name we do not know is told with the whole answer.
+        Source::Kept if answer.content.is_empty() => {
+            Source::Quote { heading, content: piece.part.span }
+        }
         Source::Kept => Source::Quote { heading, content: answer.content },
         other => other,
     };

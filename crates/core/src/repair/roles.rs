@@ -16,7 +16,9 @@ pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
                 (Role::Assistant, "the message is the model's")
             }
             Role::Unknown => (Role::User, "the message is read as the user's"),
-            Role::Developer if work.question.profile == Profile::Mistral => {
+            Role::Developer
+                if matches!(work.question.profile, Profile::Mistral | Profile::Strict) =>
+            {
                 (Role::System, "`developer` becomes `system`")
             }
             _ => continue,

@@ -174,7 +174,7 @@ fn neighbours(work: &mut Work<'_, '_>) {
                 Strategy::Merge,
                 at,
                 Vec::new(),
-                "neighbours of one side are joined".to_owned(),
+                "neighbours of one side are joined; the second keeps only its content".to_owned(),
             );
         } else {
             work.slots.push(slot);

@@ -26,7 +26,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             parts.iter().skip(first).find(|part| matches!(part.kind, Kind::Answer(_)))
         });
         if let Some(part) = late {
-            let text = "answers come first in their message".to_owned();
+            let text = "an answer stands behind other content of its message".to_owned();
             notes.add(
                 at,
                 if part.span.is_empty() { message.span } else { part.span },

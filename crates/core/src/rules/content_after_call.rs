@@ -1,10 +1,11 @@
 #![doc = include_str!("content_after_call.md")]
 
 use super::prelude::*;
-use crate::draft::Kind;
+use crate::draft::{Kind, Part};
 use crate::{
     check::{Notes, View},
     draft::Facts,
+    profile::Profile,
     report::{Fix, Strategy},
 };
 
@@ -23,6 +24,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for (at, message, parts) in
         view.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
+        // Signed reasoning and server tools keep the order their turn was made in.
+        let bound = |part: &Part<'_>| {
+            matches!(part.kind, Kind::Reasoning(_) | Kind::ServerCall(_) | Kind::ServerAnswer(_))
+        };
+        if view.profile() != Profile::Strict && parts.iter().any(bound) {
+            continue;
+        }
         let call = parts.iter().position(|part| matches!(part.kind, Kind::Call(_)));
         let late = call.and_then(|call| {
             parts.iter().skip(call).find(|part| matches!(part.kind, Kind::Text(_)))

@@ -40,12 +40,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         {
             continue;
         }
-        notes.add(
-            at,
-            message.span,
-            "the message says nothing".to_owned(),
-            Fix::safe(Strategy::Drop),
-        );
+        // What stands in fields nobody knows is not thrown away unasked.
+        let fix = if message.marks.has(Marks::UNKNOWN_BODY) {
+            Fix::bold(Strategy::Drop)
+        } else {
+            Fix::safe(Strategy::Drop)
+        };
+        notes.add(at, message.span, "the message says nothing".to_owned(), fix);
     }
 }
 

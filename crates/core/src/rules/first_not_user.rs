@@ -1,7 +1,7 @@
 #![doc = include_str!("first_not_user.md")]
 
 use super::prelude::*;
-use crate::draft::Wire;
+use crate::draft::{Marks, Wire};
 use crate::{
     check::{Notes, View},
     draft::Facts,
@@ -27,6 +27,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let first =
         view.draft.messages.iter().enumerate().find(|(_, message)| !message.role.is_system());
     let Some((at, message)) = first else { return };
+    if message.marks.has(Marks::COMPACTION) {
+        return; // The provider drops what stands before its own summary.
+    }
     let refused = if view.profile() == Profile::Gemini {
         view.draft.wire == Wire::Gemini
             && message.role.is_assistant()

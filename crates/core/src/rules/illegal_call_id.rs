@@ -30,7 +30,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let rule = view.profile().ids();
     for (at, part, call) in view.calls() {
         let Some(id) = call.id.as_deref().filter(|id| !rule.allows(id)) else { continue };
-        let text = format!("id {} is not one the provider takes", shown(Some(id)));
+        let text = format!("id {} is refused: the provider takes {}", shown(Some(id)), rule.told());
         notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
 }

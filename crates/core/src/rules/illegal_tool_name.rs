@@ -37,7 +37,11 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             continue;
         }
         let text = match call.name.as_deref() {
-            Some(name) => format!("tool name {} is not one the provider takes", shown(Some(name))),
+            Some(name) => format!(
+                "tool name {} is refused: the provider takes {}",
+                shown(Some(name)),
+                view.profile().names().told()
+            ),
             None => format!("call {} names no tool", shown(call.id.as_deref())),
         };
         notes.call(at, part, call, text, Fix::safe(Strategy::Rename));

@@ -20,7 +20,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    // A turn whose calls are still running is not sent yet, and nothing can follow it now.
+    let running = view.frontier();
+    let live = running.clone().any(|call| view.pairing.calls[call].answer.is_none());
     for paired in &view.pairing.answers {
+        if live && paired.fate.call().is_some_and(|call| running.contains(&call)) {
+            continue;
+        }
         let part = &view.draft.parts[paired.part];
         let Kind::Answer(answer) = &part.kind else { continue };
         if answer.media {

@@ -24,7 +24,10 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         view.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         let calls = parts.iter().any(|part| matches!(part.kind, Kind::Call(_)));
-        if calls && matches!(message.content, Content::Null | Content::Absent) {
+        let body =
+            parts.iter().any(|part| !matches!(part.kind, Kind::Call(_) | Kind::Reasoning(_)));
+        let empty = message.content == Content::List && !body;
+        if calls && (empty || matches!(message.content, Content::Null | Content::Absent)) {
             let text = "beside calls, content is safest as an empty string".to_owned();
             notes.add(at, message.span, text, Fix::safe(Strategy::Recode));
         }

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "split-turn",
     summary: "parallel calls spread over several assistant messages",
     explain: include_str!("split_turn.md"),
-    applies: &[(Gemini, Sure), (Bedrock, Sure), (Deepseek, Sure), (Strict, Sure)],
+    applies: &[(Gemini, Sure), (Bedrock, Sure), (Deepseek, Sure), (Mistral, Sure), (Strict, Sure)],
     layouts: &[Chat, Blocks],
     needs: Facts::NEIGHBOURS,
     check,

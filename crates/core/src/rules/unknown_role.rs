@@ -33,7 +33,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for (at, message, _) in view.messages() {
         let what = match message.role {
             Role::Unknown => "the role is missing or unknown",
-            Role::Developer if view.profile() == Profile::Mistral => {
+            Role::Developer if matches!(view.profile(), Profile::Mistral | Profile::Strict) => {
                 "the provider does not know the role `developer`"
             }
             _ => continue,

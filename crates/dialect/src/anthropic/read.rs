@@ -6,7 +6,9 @@ use foxwedge_core::{
 
 use crate::{
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+    outline::{
+        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+    },
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -25,6 +27,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut who = Role::Unknown;
     let mut content = Content::Absent;
     let mut marks = Marks::default();
+    let mut other = Marks::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
@@ -33,15 +36,17 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
             }
             b"content" => {
                 once.field(scan, 1, key)?;
+                reader.compaction = false;
                 content = body(scan, reader, block)?;
             }
-            _ => {
-                scan.skip()?;
-            }
+            _ => unknown(scan, key, &mut other)?,
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, marks);
+    if std::mem::take(&mut reader.compaction) {
+        marks = marks.with(Marks::COMPACTION);
+    }
+    reader.builder.message(who, span, content, marks.with(other));
     Ok(())
 }
 
@@ -139,6 +144,10 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         "thinking" | "redacted_thinking" => Kind::Reasoning(seal),
         "image" | "document" => Kind::Media,
         "server_tool_use" | "mcp_tool_use" => Kind::ServerCall(id),
+        "compaction" => {
+            reader.compaction = true;
+            Kind::Other
+        }
         other if other.ends_with("_tool_result") => Kind::ServerAnswer(tool_use_id),
         _ => Kind::Other,
     };

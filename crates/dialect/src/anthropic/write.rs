@@ -14,6 +14,7 @@ pub(crate) const SPELLING: Spelling = Spelling {
     text: ("{\"type\":\"text\",\"text\":", "}"),
     changes,
     answer,
+    beside: |_, _| Vec::new(),
     element,
 };
 

@@ -7,7 +7,9 @@ use foxwedge_core::{
 use crate::{
     anthropic,
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+    outline::{
+        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+    },
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -26,6 +28,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut who = Role::Unknown;
     let mut content = Content::Absent;
     let mut marks = Marks::default();
+    let mut other = Marks::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
@@ -36,13 +39,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                 once.field(scan, 1, key)?;
                 content = anthropic::body(scan, reader, block)?;
             }
-            _ => {
-                scan.skip()?;
-            }
+            _ => unknown(scan, key, &mut other)?,
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, marks);
+    reader.builder.message(who, span, content, marks.with(other));
     Ok(())
 }
 

@@ -6,7 +6,9 @@ use foxwedge_core::{
 
 use crate::{
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, fullness, object_arguments, output, role, string, text, word},
+    outline::{
+        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+    },
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -26,6 +28,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     let mut who = Role::User;
     let mut content = Content::Absent;
     let mut marks = Marks::default();
+    let mut other = Marks::default();
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
@@ -50,13 +53,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                     _ => return scan.trouble("`parts` is not a list"),
                 };
             }
-            _ => {
-                scan.skip()?;
-            }
+            _ => unknown(scan, key, &mut other)?,
         }
         Ok(())
     })?;
-    reader.builder.message(who, span, content, marks);
+    reader.builder.message(who, span, content, marks.with(other));
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use foxwedge_core::{Answer, Kind, Patch, Span};
 
 use crate::{
-    json::{field, quote},
+    json::{elements, field, quote},
     splice::{Change, Changes, Element, Encoding, Spelling, respelled},
 };
 
@@ -14,6 +14,7 @@ pub(crate) const SPELLING: Spelling = Spelling {
     text: ("{\"text\":", "}"),
     changes,
     answer,
+    beside,
     element,
 };
 
@@ -53,9 +54,16 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
 
 fn answer(answer: &Answer<'_>, words: &str) -> String {
     let id = answer.id.as_deref().map(|id| format!("\"id\":{},", quote(id))).unwrap_or_default();
-    let name = quote(answer.name.as_deref().unwrap_or("unknown_tool"));
+    let name = quote(answer.name.as_deref().unwrap_or(""));
     let words = quote(words);
     format!("{{\"functionResponse\":{{{id}\"name\":{name},\"response\":{{\"error\":{words}}}}}}}")
+}
+
+/// Newer answers carry images and files as parts of their own.
+fn beside(source: &str, part: Span) -> Vec<Span> {
+    let key = spelled(source, part, "functionResponse", "function_response");
+    let parts = field(source, part, key).and_then(|answer| field(source, answer, "parts"));
+    parts.map(|parts| elements(source, parts)).unwrap_or_default()
 }
 
 /// A Gemini answer is an object, told as a whole.

@@ -8,7 +8,7 @@ use foxwedge_core::{
 
 use crate::{
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, Want, fullness, role, string, string_arguments, text, word},
+    outline::{Once, Reader, Want, fullness, role, string, string_arguments, text, unknown, word},
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -86,9 +86,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
                     marks = marks.with(Marks::PREFIX);
                 }
             }
-            _ => {
-                scan.skip()?;
-            }
+            _ => unknown(scan, key, &mut marks)?,
         }
         Ok(())
     })?;

@@ -23,6 +23,8 @@ pub(crate) struct Spelling {
     pub(crate) changes: fn(&str, Span, &Patch, &Kind<'_>) -> Changes<'static>,
     /// A new answer.
     pub(crate) answer: fn(&Answer<'_>, &str) -> String,
+    /// Media that an answer holds beside its content.
+    pub(crate) beside: fn(&str, Span) -> Vec<Span>,
     /// How an element of an answer's content is carried over into a user message.
     pub(crate) element: fn(&str, Span) -> Element,
 }
@@ -138,7 +140,8 @@ fn write_piece(out: &mut Writer<'_>, piece: &Piece<'_>, spelling: &Spelling, gap
             _ => out.text(&format!("{before}{}{behind}", quote(words))),
         },
         Source::Quote { heading, content } | Source::Media { heading, content } => {
-            let quoted = Quoted::new(out.source, *content, spelling.element);
+            let mut quoted = Quoted::new(out.source, *content, spelling.element);
+            quoted.whole.extend((spelling.beside)(out.source, span));
             out.text(&format!("{before}\""));
             quoted.write(out, heading);
             out.text(&format!("\"{behind}"));

@@ -122,8 +122,12 @@ fn media_in_answer(case: &Case<'_>) -> Vec<String> {
     if !case.under(&[OpenaiChat, Deepseek, Strict]) || case.reading.layout != Layout::Chat {
         return Vec::new();
     }
+    let live = super::pairing::running_turn(case);
     case.messages(|index| {
         let message = &case.reading.messages[index];
+        if live.is_some_and(|end| index >= end) {
+            return false;
+        }
         let parts = message.field("content").and_then(Value::as_array);
         let media = |part: &Value| !matches!(text(part, "type"), Some("text" | "refusal"));
         message.role == Role::Answer && parts.into_iter().flatten().any(media)
@@ -176,7 +180,7 @@ fn null_content(case: &Case<'_>) -> Vec<String> {
     }
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        message.calls() && message.field("content").is_none()
+        message.calls() && hollow(message.field("content"))
     })
 }
 

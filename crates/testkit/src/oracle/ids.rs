@@ -60,7 +60,12 @@ fn missing_call_id(case: &Case<'_>) -> Vec<String> {
     if case.reading.dialect == Dialect::Gemini {
         return Vec::new();
     }
-    case.calls(|call| call.id.is_none())
+    let mut found = case.calls(|call| call.id.is_none());
+    found.extend(case.answers(|answer| {
+        let call = case.matching.call_of(answer);
+        answer.id.is_none() && call.is_some_and(|call| call.id.is_some())
+    }));
+    found
 }
 
 fn item_id_prefix(case: &Case<'_>) -> Vec<String> {

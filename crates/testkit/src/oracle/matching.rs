@@ -88,10 +88,11 @@ impl<'a> Matching<'a> {
         }
         for index in 0..matching.answers.len() {
             if matching.answers[index].fate == Fate::Orphan {
-                let fate = matching.look_ahead(index);
+                let fate = matching.look_ahead(reading, index);
                 matching.settle(index, fate);
             }
         }
+        matching.the_only_ones();
         matching
     }
 
@@ -132,7 +133,7 @@ impl<'a> Matching<'a> {
         let wanted = |call: &Call<'a>| match how {
             Loose::Id => call.id.is_some() && call.id == answer.id,
             Loose::Name => loose(call) && call.name.is_some() && call.name == answer.name,
-            Loose::Order => loose(call),
+            Loose::Order => loose(call) && (call.name.is_none() || answer.name.is_none()),
         };
         self.calls.iter().position(|call| !call.answered && call.group == home && wanted(call))
     }
@@ -156,10 +157,43 @@ impl<'a> Matching<'a> {
         self.calls.iter().position(open).map_or(Fate::Duplicate, Fate::Of)
     }
 
-    fn look_ahead(&self, answer: usize) -> Fate {
+    /// One open call and one answer at its home, one of them without an id: they belong together.
+    fn the_only_ones(&mut self) {
+        for group in 0..self.groups.len() {
+            let calls: Vec<usize> = (0..self.calls.len())
+                .filter(|&at| self.calls[at].group == group && !self.calls[at].answered)
+                .collect();
+            let answers: Vec<usize> = (0..self.answers.len())
+                .filter(|&at| {
+                    let answer = &self.answers[at];
+                    self.home(answer) == Some(group) && answer.fate == Fate::Orphan
+                })
+                .collect();
+            if let ([call], [answer]) = (calls.as_slice(), answers.as_slice()) {
+                let (asked, told) = (&self.calls[*call], &self.answers[*answer]);
+                let loose = asked.id.is_none() || told.id.is_none();
+                if loose && asked.family == told.family {
+                    self.settle(*answer, Fate::Of(*call));
+                }
+            }
+        }
+    }
+
+    fn look_ahead(&self, reading: &Reading<'a>, answer: usize) -> Fate {
         let answer = &self.answers[answer];
+        let near = |call: &Call<'a>| {
+            let runs = reading.assistant_runs();
+            let start = runs.iter().find(|(start, end)| (*start..*end).contains(&call.position.0));
+            let start = start.map_or(call.position.0, |(start, _)| *start);
+            let between = reading.messages.iter().take(start).skip(answer.position.0 + 1);
+            between.clone().all(|message| match message.role {
+                Role::Assistant => false,
+                Role::User => message.blocks.iter().all(|block| block.kind == Kind::Answer),
+                Role::System | Role::Answer | Role::Other => true,
+            })
+        };
         let open = |call: &Call<'a>| {
-            let later = call.position > answer.position && !call.answered;
+            let later = call.position > answer.position && !call.answered && near(call);
             later && call.id.is_some() && call.id == answer.id && call.family == answer.family
         };
         self.calls.iter().position(open).map_or(Fate::Orphan, Fate::Of)

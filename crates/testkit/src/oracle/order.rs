@@ -21,6 +21,12 @@ fn first_not_user(case: &Case<'_>) -> Vec<String> {
         return Vec::new();
     }
     let spoken = case.reading.messages.iter().position(|message| message.role != Role::System);
+    let summary = |message: &Message<'_>| {
+        message.blocks.iter().any(|block| text(block.value, "type") == Some("compaction"))
+    };
+    if spoken.is_some_and(|at| summary(&case.reading.messages[at])) {
+        return Vec::new();
+    }
     case.messages(|index| {
         let message = &case.reading.messages[index];
         if case.under(&[Anthropic, Bedrock, Strict]) {
@@ -142,7 +148,7 @@ fn ends_in_server_answer(message: &Message<'_>) -> bool {
 fn unknown_role(case: &Case<'_>) -> Vec<String> {
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        let developer = case.under(&[Mistral])
+        let developer = case.under(&[Mistral, Strict])
             && message.role == Role::System
             && text(message.value, "role") == Some("developer");
         !message.known || developer

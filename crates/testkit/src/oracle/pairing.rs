@@ -23,9 +23,18 @@ fn unanswered_call(case: &Case<'_>) -> Vec<String> {
     case.calls(|call| !call.answered && !exempt(call.group))
 }
 
+/// Where the answers of a turn begin that still has open calls, if its tail is pending.
+pub(super) fn running_turn(case: &Case<'_>) -> Option<usize> {
+    let last = case.matching.groups.len().checked_sub(1)?;
+    let open = case.matching.calls.iter().any(|call| call.group == last && !call.answered);
+    let live = open && case.tail_pending && only_answers_follow(case);
+    live.then(|| case.matching.groups[last].messages.end)
+}
+
 fn only_answers_follow(case: &Case<'_>) -> bool {
     let Some(group) = case.matching.groups.last() else { return false };
-    case.reading.messages.iter().skip(group.messages.end).all(|message| match case.reading.layout {
+    let behind = case.reading.messages.iter().skip(group.messages.end);
+    behind.filter(|message| message.role != Role::System).all(|message| match case.reading.layout {
         Layout::Chat | Layout::Items => message.role == Role::Answer,
         Layout::Blocks => {
             let answers = message.blocks.iter().all(|block| block.kind == Kind::Answer);
@@ -62,7 +71,9 @@ fn split_answers(case: &Case<'_>) -> Vec<String> {
 }
 
 fn split_turn(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Gemini, Bedrock, Deepseek, Strict]) || case.reading.layout == Layout::Items {
+    if !case.under(&[Gemini, Bedrock, Mistral, Deepseek, Strict])
+        || case.reading.layout == Layout::Items
+    {
         return Vec::new();
     }
     let split = case.matching.groups.iter().filter(|group| group.messages.len() >= 2);

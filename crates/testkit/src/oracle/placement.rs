@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::reading::{Kind, Layout, Role};
+use super::reading::{Block, Kind, Layout, Role};
 use super::{Case, Profile::*, Rule};
 
 pub(super) const RULES: &[Rule] = &[
@@ -52,7 +52,11 @@ fn content_after_call(case: &Case<'_>) -> Vec<String> {
         let message = &case.reading.messages[message];
         let words = message.blocks[at].kind == Kind::Text;
         let late = message.blocks[..at].iter().any(|block| block.kind == Kind::Call);
-        message.role == Role::Assistant && words && late
+        let bound = |block: &Block<'_>| {
+            matches!(block.kind, Kind::Reasoning | Kind::ServerCall | Kind::ServerAnswer)
+        };
+        let plain = case.under(&[Strict]) || !message.blocks.iter().any(bound);
+        message.role == Role::Assistant && words && late && plain
     })
 }
 
