@@ -1,5 +1,7 @@
 //! The rules of one provider's API, as data.
 
+use crate::draft::{Draft, Wire};
+
 /// The rules of one provider API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum Profile {
@@ -118,13 +120,13 @@ impl Profile {
     }
 
     /// The provider that owns a wire format.
-    pub fn of(wire: crate::Wire) -> Profile {
+    pub fn of(wire: Wire) -> Profile {
         match wire {
-            crate::Wire::OpenaiChat => Profile::OpenaiChat,
-            crate::Wire::OpenaiResponses => Profile::OpenaiResponses,
-            crate::Wire::Anthropic => Profile::Anthropic,
-            crate::Wire::Gemini => Profile::Gemini,
-            crate::Wire::Bedrock => Profile::Bedrock,
+            Wire::OpenaiChat => Profile::OpenaiChat,
+            Wire::OpenaiResponses => Profile::OpenaiResponses,
+            Wire::Anthropic => Profile::Anthropic,
+            Wire::Gemini => Profile::Gemini,
+            Wire::Bedrock => Profile::Bedrock,
         }
     }
 
@@ -167,6 +169,20 @@ impl Profile {
     /// Whether the profile looks inside argument strings.
     pub fn parses_arguments(self) -> bool {
         self == Profile::Strict
+    }
+}
+
+/// Whether answers have to stand alone in their message: under the union of all rules, and at
+/// Bedrock for models other than Claude. A request that names no model is not accused.
+pub(crate) fn answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
+    let other_model = || {
+        let model = draft.body.model.as_deref();
+        draft.wire == Wire::Bedrock && model.is_some_and(|model| !model.contains("claude"))
+    };
+    match profile {
+        Profile::Strict => true,
+        Profile::Bedrock => other_model(),
+        _ => false,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     draft::{Content, Draft, Kind, Layout, Marks, Role, Wire},
     pair::call_at,
     placeholder,
-    profile::Profile,
+    profile::{Profile, answers_alone},
     report::Strategy,
     rules::RuleSet,
 };
@@ -125,8 +125,12 @@ fn demote_system(work: &mut Work<'_, '_>) {
 
 /// Joins neighbours of one side, and puts a bridge between answers and the user.
 fn neighbours(work: &mut Work<'_, '_>) {
-    let (order, bridge) = (work.wants(402), work.wants(404));
+    // Bedrock asks for a bridge in its own layout only.
+    let bridge = work.wants(404)
+        && (work.question.profile != Profile::Bedrock || work.input.layout() == Layout::Blocks);
+    let order = work.wants(402);
     let profile = work.question.profile;
+    let alone = answers_alone(profile, work.input);
     let (wire, layout) = (work.input.wire, work.input.layout());
     let words = placeholder::bridge(work.policy().language);
     let input = work.input;
@@ -141,9 +145,7 @@ fn neighbours(work: &mut Work<'_, '_>) {
         let needs_bridge = bridge
             && slot.role.is_user()
             && match layout {
-                Layout::Blocks => {
-                    profile == Profile::Strict && users && answers(before) && !answers(&slot)
-                }
+                Layout::Blocks => alone && users && answers(before) && !answers(&slot),
                 Layout::Chat | Layout::Items => before.role == Role::Answer,
             };
         let assistants = before.role.is_assistant() && slot.role.is_assistant();

@@ -5,7 +5,7 @@ use crate::draft::Wire;
 use crate::{
     check::{Notes, View},
     draft::{Facts, Layout},
-    profile::Profile,
+    profile::{Profile, answers_alone},
     report::{Fix, Strategy},
 };
 
@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let draft = view.draft;
+    let alone = answers_alone(view.profile(), draft);
     let groups = &view.pairing.groups;
     let in_group = |at: usize| {
         let group = groups.partition_point(|group| group.messages.end <= at);
@@ -36,7 +37,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         }
         let refused = match view.profile() {
             Profile::Gemini => draft.wire == Wire::Gemini && assistants && draft.calls_in(message),
-            Profile::Strict if users && view.layout() == Layout::Blocks => {
+            _ if alone && users && view.layout() == Layout::Blocks => {
                 !draft.answers_in(before) || draft.answers_in(message)
             }
             _ => true,

@@ -5,7 +5,7 @@ use crate::draft::Role;
 use crate::{
     check::{Notes, View},
     draft::{Facts, Layout},
-    profile::Profile,
+    profile::{Profile, answers_alone},
     report::{Fix, Strategy},
 };
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "user-after-answer",
     summary: "a user message directly behind an answer",
     explain: include_str!("user_after_answer.md"),
-    applies: &[(Mistral, Sure), (Strict, Sure)],
+    applies: &[(Mistral, Sure), (Bedrock, Sure), (Strict, Sure)],
     layouts: &[Chat, Blocks],
     needs: Facts::USER_AFTER_ANSWER,
     check,
@@ -22,17 +22,20 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let draft = view.draft;
+    let alone = answers_alone(view.profile(), draft);
     for at in 1..draft.messages.len() {
         let (before, message) = (&draft.messages[at - 1], &draft.messages[at]);
         let refused = message.role.is_user()
             && match view.layout() {
                 Layout::Blocks => {
-                    view.profile() == Profile::Strict
+                    alone
                         && before.role.is_user()
                         && draft.answers_in(before)
                         && !draft.answers_in(message)
                 }
-                Layout::Chat | Layout::Items => before.role == Role::Answer,
+                Layout::Chat | Layout::Items => {
+                    view.profile() != Profile::Bedrock && before.role == Role::Answer
+                }
             };
         if refused {
             let text =

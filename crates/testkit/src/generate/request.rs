@@ -61,7 +61,8 @@ pub(crate) fn around(random: &mut Random, style: &Style, list: Vec<Value>) -> Va
             set("toolConfig", json!({"functionCallingConfig": {"mode": "AUTO"}}));
         }
         Dialect::Bedrock => {
-            set("modelId", json!("anthropic.claude-3-haiku-20240307-v1:0"));
+            let models = ["anthropic.claude-3-haiku-20240307-v1:0", "amazon.nova-pro-v1:0"];
+            set("modelId", json!(random.pick(&models)));
             set("inferenceConfig", json!({"maxTokens": 100}));
             set(
                 "toolConfig",

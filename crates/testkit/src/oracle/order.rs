@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::placement::answers_alone;
 use super::reading::{Kind, Layout, Message, Role, field, text};
 use super::{Case, Profile::*, Rule};
 use crate::dialect::Dialect;
@@ -50,7 +51,10 @@ fn role_order(case: &Case<'_>) -> Vec<String> {
         }
         match message.role {
             _ if !case.under(&[Bedrock, Strict]) || !repeats => false,
-            Role::User => !(case.under(&[Strict]) && user_after_answers(case, index)),
+            Role::User => {
+                let bridged = case.reading.layout == Layout::Blocks && answers_alone(case);
+                !(bridged && user_after_answers(case, index))
+            }
             Role::Assistant => !one_group,
             Role::System | Role::Answer | Role::Other => false,
         }
@@ -95,7 +99,7 @@ fn user_after_answer(case: &Case<'_>) -> Vec<String> {
             let user = case.reading.role(index) == Some(Role::User);
             case.under(&[Mistral, Strict]) && user && after_answer
         }
-        Layout::Blocks => case.under(&[Strict]) && user_after_answers(case, index),
+        Layout::Blocks => answers_alone(case) && user_after_answers(case, index),
         Layout::Items => false,
     })
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::reading::{Block, Kind, Layout, Role};
 use super::{Case, Profile::*, Rule};
+use crate::dialect::Dialect;
 
 pub(super) const RULES: &[Rule] = &[
     (304, misplaced_block),
@@ -61,7 +62,7 @@ fn content_after_call(case: &Case<'_>) -> Vec<String> {
 }
 
 fn shared_answer_message(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Strict]) || case.reading.layout != Layout::Blocks {
+    if !answers_alone(case) || case.reading.layout != Layout::Blocks {
         return Vec::new();
     }
     case.messages(|index| {
@@ -69,4 +70,12 @@ fn shared_answer_message(case: &Case<'_>) -> Vec<String> {
         let other = message.blocks.iter().any(|block| block.kind != Kind::Answer);
         message.role == Role::User && message.has(Kind::Answer) && other
     })
+}
+
+/// Bedrock lets only Claude mix answers with other content; a request may not say which model.
+pub(super) fn answers_alone(case: &Case<'_>) -> bool {
+    let root = |key: &str| case.reading.root_text(key);
+    let model = if root("modelId").is_empty() { root("model") } else { root("modelId") };
+    let bedrock = case.under(&[Bedrock]) && case.reading.dialect == Dialect::Bedrock;
+    case.under(&[Strict]) || (bedrock && !model.is_empty() && !model.contains("claude"))
 }
