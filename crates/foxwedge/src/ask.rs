@@ -120,7 +120,7 @@ fn targets(args: &CheckArgs) -> String {
 fn argument(target: &str) -> String {
     match target {
         crate::target::STDIN | "-" => "-".to_owned(),
-        flag if flag.starts_with('-') => format!("./{}", quoted(flag)),
+        flag if flag.starts_with('-') => format!("./{}", quoted(&crate::say::clean(flag))),
         path => quoted(&crate::say::clean(path)),
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anstream::ColorChoice;
 use clap::{
-    Args, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, TypedValueParser},
+    Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, Resettable, TypedValueParser},
 };
 use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
 
@@ -24,9 +24,23 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// Reads the command line; ends the program with help where it cannot be read.
+    pub(crate) fn read() -> Cli {
+        let mut command =
+            Cli::command().mut_subcommands(|command| command.mut_args(without_empty_variable));
+        let read = Cli::from_arg_matches(&command.get_matches_mut());
+        read.unwrap_or_else(|error| error.format(&mut command).exit())
+    }
+
     pub(crate) fn color(&self) -> ColorChoice {
         if self.no_color { ColorChoice::Never } else { self.color }
     }
+}
+
+/// A variable that is set to nothing is not set.
+fn without_empty_variable(arg: Arg) -> Arg {
+    let is_empty = |name| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    if arg.get_env().is_some_and(is_empty) { arg.env(Resettable::Reset) } else { arg }
 }
 
 #[derive(Subcommand)]
@@ -58,7 +72,7 @@ pub(crate) struct CheckArgs {
     /// Repair what can be repaired without asking
     #[arg(long, help_heading = "Repair")]
     pub(crate) fix: bool,
-    /// Also make repairs that speak for the user or change the request
+    /// Also make repairs that speak for the user, or remove what is not understood
     #[arg(long, help_heading = "Repair")]
     pub(crate) unsafe_fixes: bool,
     /// Show what a repair would change, and write nothing
@@ -180,6 +194,25 @@ pub(crate) enum OutputFormat {
     Markdown,
 }
 
+impl OutputFormat {
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Whether people read it: it may carry colours, and diffs and notes may stand around it.
+    pub(crate) fn is_for_people(self) -> bool {
+        match self {
+            OutputFormat::Full | OutputFormat::Concise => true,
+            OutputFormat::Json
+            | OutputFormat::JsonLines
+            | OutputFormat::Github
+            | OutputFormat::Sarif
+            | OutputFormat::Markdown => false,
+        }
+    }
+}
+
 /// How a list is written.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListFormat {
@@ -235,10 +268,10 @@ fn wires() -> impl TypedValueParser<Value = Wire> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        super::Cli::command().debug_assert();
+        Cli::command().debug_assert();
     }
 }

@@ -1,6 +1,6 @@
 //! What a repair would change, message by message.
 
-use foxwedge_core::{Wire, check};
+use foxwedge_core::Wire;
 use foxwedge_dialect::{read, want};
 
 use crate::{
@@ -32,9 +32,6 @@ pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
 
 fn changes(text: &mut String, document: &Document<'_>) {
     let draft = &document.reading.draft;
-    if check(draft, &document.question).is_clean() {
-        return;
-    }
     let (patched, repair) = document.reading.fix(&document.question);
     if repair.is_untouched() {
         return;
@@ -58,7 +55,13 @@ fn changes(text: &mut String, document: &Document<'_>) {
         header(text, &line, "around the messages");
         pair(text, &[&around[0]], &[&around[1]]);
     }
-    hunks(text, &line, draft.wire, &old, &new);
+    let origins: Vec<Option<usize>> = if repair.slots.len() == new.len() {
+        repair.slots.iter().map(|slot| slot.origin).collect()
+    } else {
+        // The messages were left alone.
+        (0..new.len()).map(Some).collect()
+    };
+    hunks(text, &line, draft.wire, &old, &new, &align(&old, &new, &origins));
 }
 
 /// What stands around the list of messages.
@@ -69,8 +72,7 @@ fn around(source: &str, list: Option<foxwedge_core::Span>) -> String {
     format!("{before}[…]{behind}").trim().to_owned()
 }
 
-fn hunks(text: &mut String, line: &str, wire: Wire, old: &[&str], new: &[&str]) {
-    let steps = align(old, new);
+fn hunks(text: &mut String, line: &str, wire: Wire, old: &[&str], new: &[&str], steps: &[Step]) {
     let mut at = 0;
     while let Some(start) = steps[at..].iter().position(|step| !step.is_kept()).map(|n| at + n) {
         // Changes with at most two kept messages between them stand in one hunk.

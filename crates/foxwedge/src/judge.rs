@@ -1,8 +1,8 @@
 //! Documents to findings with their places.
 
-use std::collections::HashMap;
+use std::ops::Range;
 
-use foxwedge_core::{Edit, Finding, check, pair, repair};
+use foxwedge_core::{Draft, Edit, Finding, check, pair, repair};
 
 use crate::{
     outcome::{Found, Judged},
@@ -14,8 +14,8 @@ use crate::{
 /// What a report wants to know about each finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Look {
-    /// What a repair would do.
-    pub(crate) edits: bool,
+    /// What a repair would do, for so many findings of a file.
+    pub(crate) edits: usize,
     /// The pair, drawn, for so many findings of a file.
     pub(crate) excerpts: usize,
 }
@@ -27,18 +27,14 @@ pub(crate) fn judge(source: &Source<'_>, look: Look) -> Judged {
         notes: source.notes.clone(),
         ..Judged::default()
     };
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for document in &source.documents {
         judged.messages += document.reading.draft.messages.len();
         if !judged.profiles.contains(&document.question.profile) {
             judged.profiles.push(document.question.profile);
         }
-        let report = check(&document.reading.draft, &document.question);
-        if !report.is_clean() {
-            note(document, report.findings, look, &mut judged.findings, &mut places);
-        }
+        note(document, look, &mut judged, &mut offsets);
     }
-    let offsets: Vec<usize> = places.iter().flat_map(|(at, partner)| [*at, *partner]).collect();
     let positions = positions(source.text, &offsets);
     for (found, pair) in judged.findings.iter_mut().zip(positions.chunks_exact(2)) {
         found.position = pair[0];
@@ -47,28 +43,23 @@ pub(crate) fn judge(source: &Source<'_>, look: Look) -> Judged {
     judged
 }
 
-fn note(
-    document: &Document<'_>,
-    findings: Vec<Finding>,
-    look: Look,
-    all: &mut Vec<Found>,
-    places: &mut Vec<(usize, usize)>,
-) {
+/// Adds the findings of a document, and for each the offsets of its two halves.
+fn note(document: &Document<'_>, look: Look, judged: &mut Judged, offsets: &mut Vec<usize>) {
     let draft = &document.reading.draft;
-    let mut edits = Edits::default();
-    if look.edits {
-        edits.fill(repair(draft, &document.question).edits, &findings);
+    let (findings, edits) = found(document, judged.findings.len() < look.edits);
+    if findings.is_empty() {
+        return;
     }
-    let pairing = (all.len() < look.excerpts).then(|| pair(draft));
+    let mut edits = Edits::new(edits, &findings, judged.edits.len());
+    let pairing = (judged.findings.len() < look.excerpts).then(|| pair(draft));
+    judged.findings.reserve(findings.len());
     for finding in findings {
-        let excerpt = pairing
-            .as_ref()
-            .filter(|_| all.len() < look.excerpts)
-            .map(|pairing| excerpt::of(draft, pairing, &finding));
+        let drawn = pairing.as_ref().filter(|_| judged.findings.len() < look.excerpts);
+        let excerpt = drawn.map(|pairing| Box::new(excerpt::of(draft, pairing, &finding)));
         let at = document.base + finding.at.span.start as usize;
-        let partner = finding.partner.map_or(at, |p| document.base + p.span.start as usize);
-        places.push((at, partner));
-        all.push(Found {
+        offsets.push(at);
+        offsets.push(finding.partner.map_or(at, |p| document.base + p.span.start as usize));
+        judged.findings.push(Found {
             edits: edits.take(&finding),
             finding,
             position: foxwedge_dialect::Position { line: 1, column: 1 },
@@ -77,46 +68,84 @@ fn note(
             excerpt,
         });
     }
+    judged.edits.append(&mut edits.all);
 }
 
-/// The edits of a repair, by what they belong to.
-#[derive(Default)]
+/// What is wrong with a document, and what a repair would do if that is wanted.
+fn found(document: &Document<'_>, with_edits: bool) -> (Vec<Finding>, Vec<Edit>) {
+    let draft: &Draft<'_> = &document.reading.draft;
+    if with_edits {
+        let repair = repair(draft, &document.question);
+        (repair.before.findings, repair.edits)
+    } else {
+        (check(draft, &document.question).findings, Vec::new())
+    }
+}
+
+/// The edits of a repair, grouped by what they belong to: rule, message, and the call where one
+/// is named.
 struct Edits {
-    /// Edits and findings of one key belong together in order.
-    by_key: HashMap<Key, (Vec<Edit>, usize, usize)>,
+    /// In the order of the groups.
+    all: Vec<Edit>,
+    groups: Vec<Group>,
+    /// How many edits of other documents stand before them.
+    shift: usize,
 }
 
-/// Rule, message, and the call where one is named.
-type Key = (u16, usize, Option<String>);
+/// Edits and findings of one group belong together in order.
+struct Group {
+    edits: Range<usize>,
+    findings: usize,
+    taken: usize,
+}
+
+type Key<'k> = (u16, usize, Option<&'k str>);
+
+fn key(edit: &Edit) -> Key<'_> {
+    (edit.code, edit.message, edit.ids.first().map(String::as_str))
+}
 
 impl Edits {
-    fn fill(&mut self, edits: Vec<Edit>, findings: &[Finding]) {
-        for edit in edits {
-            let key = (edit.code, edit.message, edit.ids.first().cloned());
-            self.by_key.entry(key).or_default().0.push(edit);
+    fn new(mut all: Vec<Edit>, findings: &[Finding], shift: usize) -> Edits {
+        all.sort_by(|one, two| key(one).cmp(&key(two)));
+        let mut groups = Vec::new();
+        let mut start = 0;
+        for group in all.chunk_by(|one, two| key(one) == key(two)) {
+            let end = start + group.len();
+            groups.push(Group { edits: start..end, findings: 0, taken: 0 });
+            start = end;
         }
+        let mut edits = Edits { all, groups, shift };
         for finding in findings {
-            if let Some((_, expected, _)) = self.slot(finding) {
-                *expected += 1;
+            if let Some(group) = edits.group(finding) {
+                group.findings += 1;
             }
         }
+        edits
     }
 
-    fn slot(&mut self, finding: &Finding) -> Option<&mut (Vec<Edit>, usize, usize)> {
+    fn group(&mut self, finding: &Finding) -> Option<&mut Group> {
         let (code, message) = (finding.rule.code, finding.at.message);
-        let exact = (code, message, finding.ids.first().cloned());
-        let key = if self.by_key.contains_key(&exact) { exact } else { (code, message, None) };
-        self.by_key.get_mut(&key)
+        let find = |wanted: Key<'_>| {
+            let key_of = |group: &Group| self.all.get(group.edits.start).map(key);
+            self.groups.binary_search_by(|group| key_of(group).cmp(&Some(wanted))).ok()
+        };
+        let exact = find((code, message, finding.ids.first().map(String::as_str)));
+        let index = exact.or_else(|| find((code, message, None)))?;
+        self.groups.get_mut(index)
     }
 
     /// The edits of a finding: its own, or the one it shares with the others of its place. The
     /// last finding of a place takes what is left, so that every edit is shown and none is
     /// repeated for each of ten thousand findings.
-    fn take(&mut self, finding: &Finding) -> Vec<Edit> {
-        let Some((edits, expected, taken)) = self.slot(finding) else { return Vec::new() };
-        let first = (*taken).min(edits.len().saturating_sub(1));
-        *taken += 1;
-        let end = if taken >= expected { edits.len() } else { first + 1 };
-        edits.get(first..end).unwrap_or(&[]).to_vec()
+    fn take(&mut self, finding: &Finding) -> Range<u32> {
+        let shift = self.shift;
+        let Some(group) = self.group(finding) else { return 0..0 };
+        let Range { start, end } = group.edits;
+        let first = (start + group.taken).min(end.saturating_sub(1));
+        group.taken += 1;
+        let end = if group.taken >= group.findings { end } else { first + 1 };
+        let place = |index: usize| u32::try_from(shift + index).unwrap_or(u32::MAX);
+        place(first)..place(end)
     }
 }

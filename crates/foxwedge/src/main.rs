@@ -19,24 +19,21 @@ mod disk;
 mod diff;
 mod outcome;
 mod report;
+mod usage;
+mod deliver;
 mod say;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     say::set_color(cli.color());
     match run(cli.command) {
         Ok(code) => code,
         Err(error) => {
-            // Whoever closed our pipe does not want to hear about it.
-            if !is_broken_pipe(&error) {
-                say::error(&error);
-            }
+            say::error(&error);
             ExitCode::from(2)
         }
     }
@@ -50,7 +47,11 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rule(args) => command::rule::run(args),
         Command::Rules(args) => command::rules::run(args),
         Command::Explain(args) => command::explain::run(args),
-        Command::Demo => demo::run(),
+        Command::Demo => match demo::run() {
+            // Whoever listened has heard enough.
+            Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
+            told => told,
+        },
         Command::Completions(args) => command::completions::run(args),
     }
 }

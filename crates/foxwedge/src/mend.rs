@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_core::check;
 use foxwedge_dialect::Patched;
 
 use crate::{
@@ -37,11 +36,7 @@ impl<'a> Plan<'a> {
         let shift = content.len() - source.text.len();
         let mut plan = Plan { content, patches: Vec::new(), applied: Vec::new(), before: 0 };
         for document in &source.documents {
-            let report = check(&document.reading.draft, &document.question);
-            plan.before += report.findings.len();
-            if !report.is_clean() {
-                plan.add(document, shift);
-            }
+            plan.add(document, shift);
         }
         plan
     }
@@ -49,6 +44,7 @@ impl<'a> Plan<'a> {
     fn add(&mut self, document: &Document<'a>, shift: usize) {
         let draft = &document.reading.draft;
         let (patched, repair) = document.reading.fix(&document.question);
+        self.before += repair.before.findings.len();
         if repair.is_untouched() {
             return;
         }

@@ -1,6 +1,6 @@
 //! What became of one target, as data: reports read it and nothing else.
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use foxwedge_core::{Applicability, Edit, Finding, Profile, Wire};
 use foxwedge_dialect::Position;
@@ -66,8 +66,12 @@ pub(crate) struct Judged {
     pub(crate) profiles: Vec<Profile>,
     /// What is wrong; after a repair, what is still wrong.
     pub(crate) findings: Vec<Found>,
+    /// The steps of all repairs that were looked at; findings point into them.
+    pub(crate) edits: Vec<Edit>,
     /// How many findings a repair removed.
     pub(crate) fixed: usize,
+    /// How many findings a repair would remove, where it is only shown.
+    pub(crate) planned: usize,
     /// What a repair did.
     pub(crate) applied: Vec<Applied>,
     /// Where the replaced file lies.
@@ -82,6 +86,13 @@ pub(crate) struct Judged {
     pub(crate) notes: Vec<String>,
 }
 
+impl Judged {
+    /// What a repair would do about a finding.
+    pub(crate) fn edits_of(&self, found: &Found) -> &[Edit] {
+        self.edits.get(found.edits.start as usize..found.edits.end as usize).unwrap_or_default()
+    }
+}
+
 /// A finding with its place in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
@@ -90,10 +101,10 @@ pub(crate) struct Found {
     /// The place of the other half.
     pub(crate) partner: Option<Position>,
     pub(crate) wire: Wire,
-    /// What a repair would do about it.
-    pub(crate) edits: Vec<Edit>,
+    /// What a repair would do about it, as a range of its target's edits.
+    pub(crate) edits: Range<u32>,
     /// The pair, ready to be drawn.
-    pub(crate) excerpt: Option<Excerpt>,
+    pub(crate) excerpt: Option<Box<Excerpt>>,
 }
 
 impl Found {

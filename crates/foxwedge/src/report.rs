@@ -1,6 +1,10 @@
 //! What is said about all targets: findings as data on one stream, talk on the other.
+//!
+//! Findings are written as they come: no format ever holds all of them as text.
 
-use foxwedge_core::Applicability;
+use std::io::{self, Write};
+
+use foxwedge_core::{Applicability, Edit, Severity};
 
 use crate::{
     ask::Ask,
@@ -23,36 +27,40 @@ pub(crate) mod summary;
 /// What a format needs to know about each finding.
 pub(crate) fn look(format: OutputFormat) -> Look {
     match format {
-        OutputFormat::Full => Look { edits: true, excerpts: full::MOST },
+        OutputFormat::Full => Look { edits: full::MOST, excerpts: full::MOST },
         OutputFormat::Json | OutputFormat::JsonLines | OutputFormat::Sarif => {
-            Look { edits: true, excerpts: 0 }
+            Look { edits: usize::MAX, excerpts: 0 }
         }
         OutputFormat::Concise | OutputFormat::Github | OutputFormat::Markdown => Look::default(),
     }
 }
 
-/// All findings in a format.
-pub(crate) fn render(
+/// Writes all findings in a format.
+pub(crate) fn write(
+    out: &mut dyn Write,
     outcomes: &[Outcome],
     format: OutputFormat,
     ask: &Ask,
-) -> anyhow::Result<String> {
-    Ok(match format {
-        OutputFormat::Full => {
-            judged(outcomes).map(|(path, judged)| full::draw(path, judged, ask)).collect()
-        }
-        OutputFormat::Concise => concise::render(outcomes),
-        OutputFormat::Json => json::document(outcomes)?,
-        OutputFormat::JsonLines => json::lines(outcomes)?,
-        OutputFormat::Github => github::render(outcomes),
-        OutputFormat::Sarif => sarif::render(outcomes)?,
-        OutputFormat::Markdown => markdown::render(outcomes, ask),
-    })
+) -> io::Result<()> {
+    match format {
+        OutputFormat::Full => judged(outcomes)
+            .try_for_each(|(path, judged)| out.write_all(full::draw(path, judged, ask).as_bytes())),
+        OutputFormat::Concise => concise::write(out, outcomes),
+        OutputFormat::Json => json::document(out, outcomes),
+        OutputFormat::JsonLines => json::lines(out, outcomes),
+        OutputFormat::Github => github::write(out, outcomes),
+        OutputFormat::Sarif => sarif::write(out, outcomes),
+        OutputFormat::Markdown => markdown::write(out, outcomes, ask),
+    }
 }
 
-/// How often each rule was broken.
-pub(crate) fn statistics(outcomes: &[Outcome], format: OutputFormat) -> anyhow::Result<String> {
-    statistics::render(outcomes, format)
+/// Writes how often each rule was broken.
+pub(crate) fn statistics(
+    out: &mut dyn Write,
+    outcomes: &[Outcome],
+    format: OutputFormat,
+) -> io::Result<()> {
+    statistics::write(out, outcomes, format)
 }
 
 /// Targets that were read, with their paths.
@@ -63,9 +71,29 @@ fn judged(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Judged)> {
     })
 }
 
-/// All findings with the path of their file.
-fn findings(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Found)> {
-    judged(outcomes).flat_map(|(path, judged)| judged.findings.iter().map(move |f| (path, f)))
+/// A finding, where it was found.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    path: &'a str,
+    found: &'a Found,
+    /// What a repair would do about it.
+    edits: &'a [Edit],
+}
+
+/// All findings.
+fn findings(outcomes: &[Outcome]) -> impl Iterator<Item = Seen<'_>> {
+    judged(outcomes).flat_map(|(path, judged)| {
+        let seen = move |found| Seen { path, found, edits: judged.edits_of(found) };
+        judged.findings.iter().map(seen)
+    })
+}
+
+/// The word for a severity, the same in every format.
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
 }
 
 /// How many of something, over all targets.
@@ -75,6 +103,8 @@ pub(crate) struct Totals {
     pub(crate) messages: usize,
     pub(crate) findings: usize,
     pub(crate) fixed: usize,
+    /// Findings that a repair would remove, where it was only shown.
+    pub(crate) planned: usize,
     pub(crate) skipped: usize,
     /// Targets, or lines of targets, that could not be read or written.
     pub(crate) failed: usize,
@@ -104,6 +134,7 @@ impl Totals {
         self.messages += judged.messages;
         self.findings += judged.findings.len();
         self.fixed += judged.fixed;
+        self.planned += judged.planned;
         self.failed += judged.failures.len();
         self.changed += usize::from(judged.diff.is_some() || !judged.applied.is_empty());
         for found in &judged.findings {

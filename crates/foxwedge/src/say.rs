@@ -2,11 +2,12 @@
 
 use std::{
     fmt,
-    io::{self, Write},
+    io::{self, BufWriter, Write},
 };
 
-use anstream::ColorChoice;
+use anstream::{ColorChoice, adapter::StripBytes};
 use anstyle::{AnsiColor, Style};
+use anyhow::Context;
 use unicode_width::UnicodeWidthChar;
 
 /// Something that went wrong, and what to do about it.
@@ -58,26 +59,63 @@ pub(crate) fn set_color(choice: ColorChoice) {
 }
 
 /// Writes data to stdout; colours are left out where they would not be seen.
-pub(crate) fn out(text: &str) -> io::Result<()> {
-    let mut stdout = anstream::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever read our output has seen enough.
+pub(crate) fn out(text: &str) -> anyhow::Result<()> {
+    dressed(|out| out.write_all(text.as_bytes()))
+}
+
+/// Writes data to stdout as it comes; colours are left out where they would not be seen.
+pub(crate) fn dressed(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    buffered(anstream::stdout().lock(), write).context("stdout cannot be written")
+}
+
+/// Writes data for programs to stdout as it comes, byte for byte.
+pub(crate) fn plain(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    buffered(io::stdout().lock(), write).context("stdout cannot be written")
+}
+
+/// Writes talk to stderr. Nobody listens: nothing is lost.
+pub(crate) fn talk(text: &str) {
+    aside(|out| out.write_all(text.as_bytes()));
+}
+
+/// Writes talk to stderr as it comes.
+pub(crate) fn aside(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let _ = buffered(anstream::stderr().lock(), write);
+}
+
+/// Writes in large pieces. A reader that went away has seen enough: that is no error.
+pub(crate) fn buffered(
+    stream: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, stream);
+    match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }
 }
 
-/// Writes data for programs to stdout, byte for byte.
-pub(crate) fn plain(text: &[u8]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text)?;
-    stdout.flush()
+/// Leaves colours out on the way.
+pub(crate) struct Undressed<'a> {
+    out: &'a mut dyn Write,
+    strip: StripBytes,
 }
 
-/// Writes talk to stderr. Nobody listens: nothing is lost.
-pub(crate) fn talk(text: &str) {
-    let mut stderr = anstream::stderr().lock();
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+impl<'a> Undressed<'a> {
+    pub(crate) fn new(out: &'a mut dyn Write) -> Undressed<'a> {
+        Undressed { out, strip: StripBytes::new() }
+    }
+}
+
+impl Write for Undressed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.strip.strip_next(bytes).try_for_each(|piece| self.out.write_all(piece))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// A note on stderr.
@@ -99,11 +137,11 @@ pub(crate) fn help_of(error: &anyhow::Error) -> Option<&str> {
     error.downcast_ref::<Trouble>()?.help.as_deref()
 }
 
-/// An error and its help, as lines.
+/// An error and its help, as lines. Both may quote names of files.
 pub(crate) fn complaint(text: &str, help: Option<&str>) -> String {
-    let mut lines = format!("{}: {text}\n", paint(ERROR, "error"));
+    let mut lines = format!("{}: {}\n", paint(ERROR, "error"), clean(text));
     if let Some(help) = help {
-        lines.push_str(&format!("  {}: {help}\n", paint(HELP, "help")));
+        lines.push_str(&format!("  {}: {}\n", paint(HELP, "help"), clean(help)));
     }
     lines
 }

@@ -1,5 +1,7 @@
 //! Bytes to documents: one conversation, or one a line.
 
+use std::path::Path;
+
 use foxwedge_core::Question;
 use foxwedge_dialect::{Confidence, Detection, ReadError, Reading, detect, position, read, want};
 
@@ -19,6 +21,14 @@ pub(crate) struct Manner {
     pub(crate) lines: bool,
     /// It was found in a folder: it may be anything.
     pub(crate) walked: bool,
+}
+
+impl Manner {
+    /// How a file is looked at, by its name.
+    pub(crate) fn of_file(path: &Path, walked: bool) -> Manner {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
+        Manner { lines: extension.eq_ignore_ascii_case("jsonl"), walked }
+    }
 }
 
 /// The documents of one target.

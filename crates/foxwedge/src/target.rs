@@ -25,8 +25,8 @@ pub(crate) enum Kind {
     Named(PathBuf),
     /// Found in a folder: may be anything.
     Walked(PathBuf),
-    /// Named by the user, and not there.
-    Missing(Failure),
+    /// A file that is not there, or a folder that cannot be opened.
+    Closed(Failure),
 }
 
 /// The shown name of stdin.
@@ -54,13 +54,13 @@ pub(crate) fn expand(named: &[PathBuf]) -> Result<Vec<Target>, Trouble> {
             Ok(_) => targets.push(file(path.clone(), Kind::Named)),
             Err(error) => {
                 let shown = path.to_string_lossy().into_owned();
-                targets.push(Target { shown, kind: Kind::Missing(missing(path, &error)) });
+                targets.push(Target { shown, kind: Kind::Closed(missing(path, &error)) });
             }
         }
     }
     let mut seen = HashSet::new();
     targets.retain(|target| match &target.kind {
-        Kind::Missing(_) => true,
+        Kind::Closed(_) => true,
         Kind::Stdin => seen.insert(PathBuf::from("-")),
         Kind::Named(path) | Kind::Walked(path) => {
             seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
@@ -73,9 +73,10 @@ fn stdin() -> Target {
     Target { shown: STDIN.to_owned(), kind: Kind::Stdin }
 }
 
-fn file(path: PathBuf, kind: fn(PathBuf) -> Kind) -> Target {
+fn file(path: PathBuf, kind: impl FnOnce(PathBuf) -> Kind) -> Target {
     // Files of the folder `.` are shown as one would type them.
-    let shown = path.strip_prefix(".").unwrap_or(&path).to_string_lossy().into_owned();
+    let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty());
+    let shown = bare.unwrap_or(&path).to_string_lossy().into_owned();
     Target { shown, kind: kind(path) }
 }
 
@@ -111,24 +112,39 @@ fn neighbour(path: &Path) -> Option<String> {
 }
 
 /// Collects the files of a folder that may hold conversations. Links are not followed: they may
-/// lead in a circle, or to a file that is read anyway. Folders that cannot be opened are left out.
+/// lead in a circle, or to a file that is read anyway. What cannot be opened is a target too: one
+/// that fails.
 fn walk(folder: &Path, targets: &mut Vec<Target>) {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
+    let mut closed = Vec::new();
     while let Some(folder) = open.pop() {
-        let Ok(entries) = fs::read_dir(&folder) else { continue };
-        for entry in entries.flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() && !is_passed_by(&entry.file_name().to_string_lossy()) {
-                open.push(path);
-            } else if kind.is_file() && may_hold_conversation(&path) {
-                found.push(path);
-            }
+        if let Err(error) = look_into(&folder, &mut open, &mut found) {
+            closed.push((folder, error));
         }
     }
     found.sort();
     targets.extend(found.into_iter().map(|path| file(path, Kind::Walked)));
+    closed.sort_by(|(one, _), (two, _)| one.cmp(two));
+    targets.extend(closed.into_iter().map(|(folder, error)| {
+        let failure = Failure::new(format!("the folder cannot be read: {error}"));
+        file(folder, |_| Kind::Closed(failure))
+    }));
+}
+
+/// Sorts the entries of a folder into folders to open and files to read.
+fn look_into(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        if kind.is_dir() && !is_passed_by(&entry.file_name().to_string_lossy()) {
+            open.push(path);
+        } else if kind.is_file() && may_hold_conversation(&path) {
+            found.push(path);
+        }
+    }
+    Ok(())
 }
 
 fn is_passed_by(folder: &str) -> bool {
@@ -138,4 +154,21 @@ fn is_passed_by(folder: &str) -> bool {
 fn may_hold_conversation(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
     extension.eq_ignore_ascii_case("json") || extension.eq_ignore_ascii_case("jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_opened_is_not_passed_over() {
+        let folder = std::env::temp_dir().join(format!("foxwedge-gone-{}", std::process::id()));
+        let mut targets = Vec::new();
+        walk(&folder, &mut targets);
+        let told: Vec<_> = targets.iter().map(|target| (&*target.shown, &target.kind)).collect();
+        assert!(
+            matches!(told.as_slice(), [(shown, Kind::Closed(_))] if *shown == folder.to_string_lossy()),
+            "{told:?}"
+        );
+    }
 }

@@ -67,6 +67,10 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             }
             b"reasoningContent" => {
                 once.field(scan, 3, key)?;
+                if scan.shape()? == Shape::Null {
+                    scan.skip()?;
+                    return Ok(());
+                }
                 let value = scan.skip()?;
                 let signed = ["\"signature\"", "\"redactedContent\""];
                 let sealed = signed.iter().any(|mark| value.of(source).contains(mark));

@@ -139,7 +139,7 @@ fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
             body.content = Content::List;
             body.span = scan.array(|scan, _| part(scan, reader))?;
             let parts = &reader.waiting[before..];
-            body.empty = parts.is_empty();
+            body.empty = parts.iter().all(|part| matches!(part.kind, Kind::Text(Text::Empty)));
             body.media = parts.iter().any(|part| !matches!(part.kind, Kind::Text(_)));
         }
         Shape::Null => {

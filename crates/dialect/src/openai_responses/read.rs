@@ -181,6 +181,10 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
         (Some("custom_tool_call"), _) => wrong("ctc"),
         (Some("reasoning"), _) => wrong("rs"),
         (Some("message") | None, Some(Role::Assistant)) => wrong("msg"),
+        // Under another format's word for the model it will be the model's.
+        (Some("message") | None, Some(Role::Unknown)) if fields.model.has(Marks::MODEL) => {
+            wrong("msg")
+        }
         _ => false,
     };
     if bad {

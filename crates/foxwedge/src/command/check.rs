@@ -11,7 +11,8 @@ use anyhow::{Context, bail};
 
 use crate::{
     ask::Ask,
-    cli::{CheckArgs, OutputFormat},
+    cli::CheckArgs,
+    deliver::deliver,
     diff,
     disk::Snapshot,
     judge::{Look, judge},
@@ -22,6 +23,7 @@ use crate::{
     say::{self, Trouble},
     source::{Closed, Manner, open},
     target::{self, Kind, Target},
+    usage,
 };
 
 /// What is done with every target.
@@ -31,8 +33,9 @@ struct Job {
     mode: Mode,
 }
 
+/// What becomes of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
+pub(crate) enum Mode {
     /// Read only.
     Check,
     /// Show what a repair would change.
@@ -48,14 +51,16 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
         (false, true) => Mode::Fix,
         (false, false) => Mode::Check,
     };
+    usage::check(&args)?;
     let look = if args.statistics { Look::default() } else { report::look(args.output_format) };
     let job = Job { ask: Ask::new(&args)?, look, mode };
     let targets = target::expand(&args.targets)?;
     if args.show_files {
         return show_files(&targets);
     }
+    usage::check_output(&args, &targets, &job.ask)?;
     let outcomes = pool::map(&targets, !args.quiet, |target| job.one(target));
-    deliver(&args, &job, &outcomes)?;
+    deliver(&args, &job.ask, mode, &outcomes)?;
     Ok(exit_code(&args, mode, Totals::of(&outcomes)))
 }
 
@@ -63,7 +68,7 @@ fn show_files(targets: &[Target]) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for target in targets {
         match &target.kind {
-            Kind::Missing(failure) => {
+            Kind::Closed(failure) => {
                 let result = Verdict::Failed(failure.clone());
                 summary::failures(&[Outcome { path: target.shown.clone(), result }]);
                 code = ExitCode::from(2);
@@ -90,7 +95,7 @@ fn exit_code(args: &CheckArgs, mode: Mode, totals: Totals) -> ExitCode {
 impl Job {
     fn one(&self, target: &Target) -> Outcome {
         let result = match &target.kind {
-            Kind::Missing(failure) => Ok(Verdict::Failed(failure.clone())),
+            Kind::Closed(failure) => Ok(Verdict::Failed(failure.clone())),
             Kind::Stdin => self.stdin(&target.shown),
             Kind::Named(path) => self.file(target, path, false),
             Kind::Walked(path) => self.file(target, path, true),
@@ -122,8 +127,7 @@ impl Job {
     }
 
     fn file(&self, target: &Target, path: &Path, walked: bool) -> anyhow::Result<Verdict> {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        let manner = Manner { lines: extension.eq_ignore_ascii_case("jsonl"), walked };
+        let manner = Manner::of_file(path, walked);
         let metadata = fs::metadata(path).context("cannot be read")?;
         if u32::try_from(metadata.len()).is_err() {
             bail!("{} bytes are more than the four gigabytes we read", metadata.len());
@@ -174,59 +178,8 @@ impl Job {
             judged.diff = diff::of(shown, &source);
             let before = judged.findings.len();
             judged.findings.retain(|found| !found.is_fixable(self.ask.is_bold()));
-            judged.fixed = before - judged.findings.len();
+            judged.planned = before - judged.findings.len();
         }
         Ok(Verdict::Judged(Box::new(judged)))
     }
-}
-
-/// Says everything there is to say, each thing on its stream.
-fn deliver(args: &CheckArgs, job: &Job, outcomes: &[Outcome]) -> anyhow::Result<()> {
-    let people = matches!(args.output_format, OutputFormat::Full | OutputFormat::Concise);
-    if args.output_format == OutputFormat::Full && !args.quiet {
-        summary::notes(outcomes);
-    }
-    let findings = if args.statistics {
-        report::statistics(outcomes, args.output_format)?
-    } else {
-        report::render(outcomes, args.output_format, &job.ask)?
-    };
-    // What programs read is written byte for byte; the rest may carry colours.
-    let dressed = people || args.statistics;
-    let piped = output(outcomes)?;
-    match &args.output_file {
-        Some(path) => {
-            let plain = || anstream::adapter::strip_str(&findings).to_string();
-            fs::write(path, if dressed { plain() } else { findings })
-                .with_context(|| format!("`{}` cannot be written", path.display()))?;
-        }
-        // Stdout is taken: by the repaired document, or by the diff.
-        None if piped || job.mode == Mode::Diff => say::talk(&findings),
-        None if dressed => say::out(&findings)?,
-        None => say::plain(findings.as_bytes())?,
-    }
-    if people && job.mode == Mode::Fix && !args.quiet {
-        summary::repairs(outcomes);
-    }
-    summary::failures(outcomes);
-    if !args.quiet && (people || job.mode != Mode::Check) {
-        say::talk(&summary::sentence(outcomes, &job.ask, job.mode == Mode::Diff));
-    }
-    Ok(())
-}
-
-/// Writes repaired documents and diffs to stdout; says whether there was a document.
-fn output(outcomes: &[Outcome]) -> anyhow::Result<bool> {
-    let mut piped = false;
-    for outcome in outcomes {
-        let Verdict::Judged(judged) = &outcome.result else { continue };
-        if let Some(document) = &judged.output {
-            say::plain(document)?;
-            piped = true;
-        }
-        if let Some(diff) = &judged.diff {
-            say::out(diff)?;
-        }
-    }
-    Ok(piped)
 }

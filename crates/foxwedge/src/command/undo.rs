@@ -1,6 +1,7 @@
 //! `foxwedge undo`: puts back what a fix replaced.
 
 use std::{
+    collections::HashMap,
     fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -22,10 +23,15 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         out(&list(&backups.list()?))?;
         return Ok(ExitCode::SUCCESS);
     }
+    // Read once, however many files are named.
+    let mut known = Known::default();
+    for backup in backups.list()?.into_iter().filter(|backup| !backup.manifest.undone) {
+        known.entry(PathBuf::from(&backup.manifest.path)).or_default().push(backup);
+    }
     let mut code = ExitCode::SUCCESS;
     for path in &args.files {
         let shown = clean(&path.to_string_lossy());
-        match put_back(&backups, path, args.force) {
+        match put_back(&backups, &mut known, path, args.force) {
             Ok(()) => talk(&format!("{} {shown}\n", paint(GOOD, "restored"))),
             Err(error) => {
                 say::error(&error.context(shown));
@@ -36,10 +42,12 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn put_back(backups: &Backups, path: &Path, force: bool) -> anyhow::Result<()> {
+/// What can be put back, by path, the oldest first.
+type Known = HashMap<PathBuf, Vec<Backup>>;
+
+fn put_back(backups: &Backups, known: &mut Known, path: &Path, force: bool) -> anyhow::Result<()> {
     let real = real_path(path)?;
-    let mut found = backups.list()?;
-    found.retain(|backup| !backup.manifest.undone && Path::new(&backup.manifest.path) == real);
+    let found = known.entry(real.clone()).or_default();
     let Some(mut backup) = found.pop() else {
         bail!(
             Trouble::new("no fix of this file can be undone")
@@ -69,6 +77,7 @@ fn put_back(backups: &Backups, path: &Path, force: bool) -> anyhow::Result<()> {
         }
         let mut kept = backups.keep(&real, &now.content)?;
         kept.done(backup.manifest.before.clone())?;
+        found.push(kept);
     }
     roll_back(&real, &mut backup)
 }

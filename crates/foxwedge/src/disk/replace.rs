@@ -10,8 +10,11 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::fingerprint::{Fingerprint, Meter};
-use crate::say::Trouble;
+use super::{
+    fingerprint::{Fingerprint, Meter},
+    fresh::{Fresh, Privacy, folder},
+};
+use crate::say::{Trouble, buffered};
 
 /// A file as it was when it was read.
 pub(crate) struct Snapshot {
@@ -75,7 +78,8 @@ pub(crate) fn replace(
     snapshot: &Snapshot,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<Fingerprint> {
-    let mut fresh = Fresh::beside(&snapshot.path)?;
+    let fresh = Fresh::beside(&snapshot.path, Privacy::Owner)
+        .context("no file can be written beside it")?;
     let mut out = BufWriter::with_capacity(1 << 16, Meter::new(&fresh.file));
     write(&mut out).context("the new content cannot be written")?;
     let meter = out.into_inner().map_err(io::IntoInnerError::into_error);
@@ -84,45 +88,32 @@ pub(crate) fn replace(
     fresh.file.set_permissions(snapshot.metadata.permissions())?;
     fresh.file.sync_all().context("the new content cannot be written")?;
     snapshot.check_unchanged()?;
-    fs::rename(&fresh.path, &snapshot.path).context("the file cannot be replaced")?;
-    fresh.placed = true;
-    sync_folder(folder(&snapshot.path));
+    fresh.place(&snapshot.path).context("the file cannot be replaced")?;
     Ok(after)
 }
 
-/// A file on its way; goes away again unless it was put in place.
-struct Fresh {
-    path: PathBuf,
-    file: File,
-    placed: bool,
-}
-
-impl Fresh {
-    fn beside(path: &Path) -> anyhow::Result<Fresh> {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        let fresh = folder(path).join(format!(".{name}.foxwedge-{}.tmp", std::process::id()));
-        // What an interrupted process of the same number left behind.
-        let _ = fs::remove_file(&fresh);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&fresh).context("no file can be written beside it")?;
-        Ok(Fresh { path: fresh, file, placed: false })
+/// Writes a file that is nobody's input: as a whole, or not at all. What is no file, as a pipe or
+/// a device, is written as it is.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let metadata = fs::metadata(path).ok();
+    if metadata.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        return buffered(OpenOptions::new().write(true).open(path)?, write);
     }
-}
-
-impl Drop for Fresh {
-    fn drop(&mut self) {
-        if !self.placed {
-            let _ = fs::remove_file(&self.path);
-        }
+    if metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    // A link stays, and its file is written.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let fresh = Fresh::beside(&path, Privacy::Usual)?;
+    buffered(&fresh.file, write)?;
+    if let Some(metadata) = metadata {
+        own_alike(&fresh.file, &metadata);
+        fresh.file.set_permissions(metadata.permissions())?;
+    }
+    fresh.place(&path)
 }
 
 /// Keeps owner and group where we may.
@@ -137,13 +128,6 @@ fn own_alike(file: &File, metadata: &Metadata) {
 
 #[cfg(not(unix))]
 fn own_alike(_: &File, _: &Metadata) {}
-
-/// Makes the new name last. Some file systems cannot; the file itself is safe already.
-fn sync_folder(folder: &Path) {
-    if let Ok(folder) = File::open(folder) {
-        let _ = folder.sync_all();
-    }
-}
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

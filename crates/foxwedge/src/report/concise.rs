@@ -1,5 +1,7 @@
 //! One line for each finding.
 
+use std::io::{self, Write};
+
 use super::findings;
 use crate::{
     outcome::Outcome,
@@ -8,28 +10,29 @@ use crate::{
 use foxwedge_core::{Applicability, Severity};
 
 /// All findings, one a line.
-pub(crate) fn render(outcomes: &[Outcome]) -> String {
-    findings(outcomes)
-        .map(|(path, found)| {
-            let style = match found.finding.severity {
-                Severity::Error => ERROR,
-                Severity::Warning => WARNING,
-            };
-            let fixable = match found.finding.fix.applicability {
-                Applicability::Safe => " [*]",
-                Applicability::Unsafe => " [unsafe]",
-                Applicability::None => "",
-            };
-            format!(
-                "{}:{}:{}: {} {} {}{}\n",
-                paint(BOLD, clean(path)),
-                found.position.line,
-                found.position.column,
-                paint(style, found.finding.rule.label()),
-                cut(&clean(&found.finding.message), 240),
-                paint(DIM, format_args!("({})", found.message())),
-                paint(DIM, fixable),
-            )
-        })
-        .collect()
+pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+    for seen in findings(outcomes) {
+        let finding = &seen.found.finding;
+        let style = match finding.severity {
+            Severity::Error => ERROR,
+            Severity::Warning => WARNING,
+        };
+        let fixable = match finding.fix.applicability {
+            Applicability::Safe => " [*]",
+            Applicability::Unsafe => " [unsafe]",
+            Applicability::None => "",
+        };
+        writeln!(
+            out,
+            "{}:{}:{}: {} {} {}{}",
+            paint(BOLD, clean(seen.path)),
+            seen.found.position.line,
+            seen.found.position.column,
+            paint(style, finding.rule.label()),
+            cut(&clean(&finding.message), 240),
+            paint(DIM, format_args!("({})", seen.found.message())),
+            paint(DIM, fixable),
+        )?;
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Findings as a compiler draws them: what, where, the pair, why, and the command that helps.
 
 use anstyle::Style;
-use foxwedge_core::{Applicability, Evidence, Profile, Severity, Strategy};
+use foxwedge_core::{Applicability, Edit, Evidence, Profile, Severity, Strategy};
 
 use super::{
     excerpt::{End, Excerpt, Line, LineKind, Rail},
@@ -20,7 +20,7 @@ pub(crate) const MOST: usize = 50;
 pub(crate) fn draw(path: &str, judged: &Judged, ask: &Ask) -> String {
     let mut text = String::new();
     for found in judged.findings.iter().take(MOST) {
-        finding(&mut text, path, found, ask);
+        finding(&mut text, path, found, judged.edits_of(found), ask);
         text.push('\n');
     }
     let left = judged.findings.len().saturating_sub(MOST);
@@ -33,12 +33,12 @@ pub(crate) fn draw(path: &str, judged: &Judged, ask: &Ask) -> String {
     text
 }
 
-fn finding(text: &mut String, path: &str, found: &Found, ask: &Ask) {
+fn finding(text: &mut String, path: &str, found: &Found, edits: &[Edit], ask: &Ask) {
     let (word, style) = severity(found.finding.severity);
     let code = found.finding.rule.label();
     let message = cut(&clean(&found.finding.message), 240);
     text.push_str(&format!("{style}{word}[{code}]{style:#}{BOLD}: {message}{BOLD:#}\n",));
-    let gutter = found.excerpt.as_ref().map_or(1, gutter);
+    let gutter = found.excerpt.as_deref().map_or(1, gutter);
     let pad = " ".repeat(gutter);
     text.push_str(&format!(
         "{pad}{} {}:{}:{}  {}\n",
@@ -57,7 +57,8 @@ fn finding(text: &mut String, path: &str, found: &Found, ask: &Ask) {
     }
     let equals = paint(FRAME, "=");
     text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), why(found)));
-    text.push_str(&format!("{pad} {equals} {}: {}\n", paint(HELP, "help"), help(path, found, ask)));
+    let help = help(path, found, edits, ask);
+    text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
 }
 
 fn severity(severity: Severity) -> (&'static str, Style) {
@@ -180,9 +181,9 @@ fn why(found: &Found) -> String {
 }
 
 /// The exact command, and what it does.
-fn help(path: &str, found: &Found, ask: &Ask) -> String {
+fn help(path: &str, found: &Found, edits: &[Edit], ask: &Ask) -> String {
     let code = found.finding.rule.label();
-    let note = found.edits.first().map(|edit| cut(&clean(&edit.note), 160));
+    let note = edits.first().map(|edit| cut(&clean(&edit.note), 160));
     let does = note.unwrap_or_else(|| strategy(found.finding.fix.strategy).to_owned());
     match found.finding.fix.applicability {
         Applicability::Safe => {

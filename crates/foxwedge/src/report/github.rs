@@ -1,34 +1,46 @@
 //! Annotations of GitHub Actions.
 
-use foxwedge_core::Severity;
+use std::io::{self, Write};
 
-use super::findings;
-use crate::{outcome::Outcome, say::clean, target::STDIN};
+use super::{findings, level};
+use crate::{
+    outcome::Outcome,
+    say::{clean, cut, is_harmful},
+    target::STDIN,
+};
 
 /// One workflow command for each finding.
-pub(crate) fn render(outcomes: &[Outcome]) -> String {
-    findings(outcomes)
-        .map(|(path, found)| {
-            let level = match found.finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-            };
-            let file = match path {
-                STDIN => String::new(),
-                path => format!("file={},", property(path)),
-            };
-            let rule = found.finding.rule;
-            let title = property(&format!("{} {}", rule.label(), rule.name));
-            let message = data(&format!("{} ({})", clean(&found.finding.message), found.message()));
-            let (line, column) = (found.position.line, found.position.column);
-            format!("::{level} {file}line={line},col={column},title={title}::{message}\n")
-        })
-        .collect()
+pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+    for seen in findings(outcomes) {
+        let finding = &seen.found.finding;
+        let file = match seen.path {
+            STDIN => String::new(),
+            path => format!("file={},", property(path)),
+        };
+        let title = property(&format!("{} {}", finding.rule.label(), finding.rule.name));
+        let text = cut(&clean(&finding.message), 240);
+        let message = data(&format!("{text} ({})", seen.found.message()));
+        let (line, column) = (seen.found.position.line, seen.found.position.column);
+        let level = level(finding.severity);
+        writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;
+    }
+    Ok(())
 }
 
-/// Escapes a message.
+/// Escapes a message. What a log should not be shown is written as its bytes.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '%' || is_harmful(c) {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                escaped.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// Escapes the value of a property.
@@ -44,5 +56,6 @@ mod tests {
     fn properties_and_messages_are_escaped() {
         assert_eq!(property("a:b,c%d\r\n"), "a%3Ab%2Cc%25d%0D%0A");
         assert_eq!(data("a:b,c%d\r\n"), "a:b,c%25d%0D%0A");
+        assert_eq!(data("\u{1b}[31m中\u{202e}"), "%1B[31m中%E2%80%AE");
     }
 }

@@ -1,16 +1,19 @@
 //! Findings for programs. Field names are a promise.
 
-use foxwedge_core::{Edit, Severity};
-use serde::Serialize;
+use std::io::{self, Write};
 
-use super::{Totals, findings};
-use crate::outcome::{Found, Outcome};
+use foxwedge_core::Edit;
+use serde::{Serialize, Serializer};
+
+use super::{Seen, Totals, findings, level};
+use crate::outcome::Outcome;
 
 /// The whole document.
 #[derive(Serialize)]
 struct Document<'a> {
     version: u32,
-    findings: Vec<Entry<'a>>,
+    #[serde(serialize_with = "entries")]
+    findings: &'a [Outcome],
     summary: Summary,
 }
 
@@ -39,11 +42,13 @@ struct Entry<'a> {
     fix: Fix<'a>,
 }
 
+/// How a finding can be repaired.
 #[derive(Serialize)]
 pub(super) struct Fix<'a> {
     applicability: &'static str,
     strategy: &'static str,
-    edits: Vec<Step<'a>>,
+    #[serde(serialize_with = "steps")]
+    edits: &'a [Edit],
 }
 
 #[derive(Serialize)]
@@ -55,66 +60,68 @@ struct Step<'a> {
 }
 
 /// One document with a summary.
-pub(crate) fn document(outcomes: &[Outcome]) -> anyhow::Result<String> {
+pub(super) fn document(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
     let totals = Totals::of(outcomes);
-    let document = Document {
-        version: 1,
-        findings: findings(outcomes).map(|(path, found)| entry(path, found)).collect(),
-        summary: Summary {
-            files: totals.files,
-            messages: totals.messages,
-            findings: totals.findings,
-            fixed: totals.fixed,
-        },
+    let summary = Summary {
+        files: totals.files,
+        messages: totals.messages,
+        findings: totals.findings,
+        fixed: totals.fixed,
     };
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    pretty(out, &Document { version: 1, findings: outcomes, summary })
 }
 
 /// One object a line.
-pub(crate) fn lines(outcomes: &[Outcome]) -> anyhow::Result<String> {
-    let mut text = String::new();
-    for (path, found) in findings(outcomes) {
-        text.push_str(&serde_json::to_string(&entry(path, found))?);
-        text.push('\n');
+pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+    for seen in findings(outcomes) {
+        serde_json::to_writer(&mut *out, &entry(seen))?;
+        out.write_all(b"\n")?;
     }
-    Ok(text)
+    Ok(())
 }
 
-fn entry<'a>(path: &'a str, found: &'a Found) -> Entry<'a> {
-    let finding = &found.finding;
+/// Writes a document as it is walked.
+pub(super) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    out.write_all(b"\n")
+}
+
+fn entries<S: Serializer>(outcomes: &&[Outcome], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(findings(outcomes).map(entry))
+}
+
+fn entry(seen: Seen<'_>) -> Entry<'_> {
+    let finding = &seen.found.finding;
     Entry {
         code: finding.rule.label(),
         name: finding.rule.name,
-        severity: match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        },
+        severity: level(finding.severity),
         message: &finding.message,
-        path,
-        line: found.position.line,
-        column: found.position.column,
+        path: seen.path,
+        line: seen.found.position.line,
+        column: seen.found.position.column,
         message_index: finding.at.message,
         call_ids: &finding.ids,
         tool_name: finding.tool.as_deref(),
         profile: finding.profile.name(),
-        fix: fix(found),
+        fix: fix(seen),
     }
 }
 
 /// How a finding can be repaired.
-pub(super) fn fix(found: &Found) -> Fix<'_> {
+pub(super) fn fix(seen: Seen<'_>) -> Fix<'_> {
     Fix {
-        applicability: found.finding.fix.applicability.name(),
-        strategy: found.finding.fix.strategy.name(),
-        edits: found.edits.iter().map(step).collect(),
+        applicability: seen.found.finding.fix.applicability.name(),
+        strategy: seen.found.finding.fix.strategy.name(),
+        edits: seen.edits,
     }
 }
 
-fn step(edit: &Edit) -> Step<'_> {
-    Step {
+fn steps<S: Serializer>(edits: &&[Edit], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(edits.iter().map(|edit| Step {
         strategy: edit.strategy.name(),
         message_index: edit.message,
         call_ids: &edit.ids,
         note: &edit.note,
-    }
+    }))
 }

@@ -1,5 +1,7 @@
 //! A table to paste into an issue or a comment.
 
+use std::io::{self, Write};
+
 use super::{findings, summary};
 use crate::{
     ask::Ask,
@@ -11,35 +13,38 @@ use crate::{
 const MOST: usize = 200;
 
 /// A table and a summary.
-pub(crate) fn render(outcomes: &[Outcome], ask: &Ask) -> String {
-    let mut text = "### foxwedge\n\n".to_owned();
+pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io::Result<()> {
+    out.write_all(b"### foxwedge\n\n")?;
     let count = findings(outcomes).count();
     if count > 0 {
-        text.push_str("| Place | Rule | What | Fix |\n|---|---|---|---|\n");
+        out.write_all(b"| Place | Rule | What | Fix |\n|---|---|---|---|\n")?;
     }
-    for (path, found) in findings(outcomes).take(MOST) {
-        text.push_str(&format!(
-            "| {}:{}:{} `{}` | {} {} | {} | {} |\n",
-            cell(path),
-            found.position.line,
-            found.position.column,
-            found.message(),
-            found.finding.rule.label(),
-            found.finding.rule.name,
-            cell(&found.finding.message),
-            found.finding.fix.applicability.name(),
-        ));
+    for seen in findings(outcomes).take(MOST) {
+        let finding = &seen.found.finding;
+        writeln!(
+            out,
+            "| {}:{}:{} `{}` | {} {} | {} | {} |",
+            cell(seen.path),
+            seen.found.position.line,
+            seen.found.position.column,
+            seen.found.message(),
+            finding.rule.label(),
+            finding.rule.name,
+            cell(&finding.message),
+            finding.fix.applicability.name(),
+        )?;
     }
     if count > MOST {
-        text.push_str(&format!("| … and {} more | | | |\n", count - MOST));
+        writeln!(out, "| … and {} more | | | |", count - MOST)?;
     }
     if count > 0 {
-        text.push('\n');
+        out.write_all(b"\n")?;
     }
-    text + &anstream::adapter::strip_str(&summary::sentence(outcomes, ask, false)).to_string()
+    let sentence = summary::sentence(outcomes, ask);
+    write!(out, "{}", anstream::adapter::strip_str(&sentence))
 }
 
 /// Text that stays inside its cell.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
 }

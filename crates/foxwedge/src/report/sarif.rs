@@ -1,109 +1,149 @@
 //! SARIF 2.1.0, for code scanning.
 
-use foxwedge_core::{Rule, Severity};
-use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    io::{self, Write},
+};
 
-use super::{findings, json::fix};
+use foxwedge_core::{Rule, rules};
+use foxwedge_dialect::Position;
+use serde::{Serialize, Serializer};
+
+use super::{
+    Seen, findings,
+    json::{fix, pretty},
+    level,
+};
 use crate::{
-    outcome::{Failure, Found, Outcome, Verdict},
+    outcome::{Failure, Outcome, Verdict},
     target::STDIN,
 };
 
+mod shape;
+
+use shape::{
+    Artifact, Configuration, Descriptor, Driver, Entry, Help, Invocation, Location, Log, Logical,
+    Notification, Physical, Properties, Region, Run, Text, Tool,
+};
+
 /// One run with all findings.
-pub(crate) fn render(outcomes: &[Outcome]) -> anyhow::Result<String> {
-    let mut rules: Vec<&'static Rule> = findings(outcomes).map(|(_, f)| f.finding.rule).collect();
+pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+    let broken: BTreeSet<u16> =
+        findings(outcomes).map(|seen| seen.found.finding.rule.code).collect();
+    let mut rules: Vec<&Rule> = rules::ALL.to_vec();
+    rules.retain(|rule| broken.contains(&rule.code));
     rules.sort_by_key(|rule| rule.code);
-    rules.dedup_by_key(|rule| rule.code);
-    let index = |code: u16| rules.binary_search_by_key(&code, |rule| rule.code).unwrap_or(0);
-    let mut results = Vec::new();
-    for (path, found) in findings(outcomes) {
-        results.push(result(path, found, index(found.finding.rule.code))?);
-    }
-    let failures: Vec<Value> =
+    let failures: Vec<Notification<'_>> =
         failures(outcomes).map(|(path, failure)| notification(path, failure)).collect();
-    let document = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "foxwedge",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|rule| described(rule)).collect::<Vec<_>>(),
-            }},
-            "invocations": [{
-                "executionSuccessful": failures.is_empty(),
-                "toolExecutionNotifications": failures,
-            }],
-            "columnKind": "unicodeCodePoints",
-            "results": results,
+    let driver = Driver {
+        name: "foxwedge",
+        version: env!("CARGO_PKG_VERSION"),
+        rules: rules.iter().map(|rule| descriptor(rule)).collect(),
+    };
+    let run = Run {
+        tool: Tool { driver },
+        invocations: [Invocation {
+            execution_successful: failures.is_empty(),
+            tool_execution_notifications: failures,
         }],
-    });
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+        column_kind: "unicodeCodePoints",
+        results: Results { outcomes, rules: &rules },
+    };
+    let schema = "https://json.schemastore.org/sarif-2.1.0.json";
+    pretty(out, &Log { schema, version: "2.1.0", runs: [run] })
 }
 
-fn described(rule: &Rule) -> Value {
-    json!({
-        "id": rule.label(),
-        "name": rule.name,
-        "shortDescription": { "text": rule.summary },
-        "help": { "text": rule.summary, "markdown": rule.explain },
-        "defaultConfiguration": { "level": "error" },
-    })
+/// All findings; each is described when its turn comes.
+struct Results<'a> {
+    outcomes: &'a [Outcome],
+    /// By code.
+    rules: &'a [&'static Rule],
 }
 
-fn result(path: &str, found: &Found, index: usize) -> anyhow::Result<Value> {
-    let finding = &found.finding;
-    let mut result = json!({
-        "ruleId": finding.rule.label(),
-        "ruleIndex": index,
-        "level": match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        },
-        "message": { "text": finding.message },
-        "locations": [{
-            "physicalLocation": physical(path, found.position),
-            "logicalLocations": [{ "fullyQualifiedName": found.message(), "kind": "element" }],
-        }],
-        "properties": {
-            "callIds": finding.ids,
-            "toolName": finding.tool,
-            "profile": finding.profile.name(),
-            "fix": serde_json::to_value(fix(found))?,
-        },
-    });
-    if let Some(partner) = found.partner {
-        result["relatedLocations"] = json!([{
-            "id": 0,
-            "message": { "text": "the other half" },
-            "physicalLocation": physical(path, partner),
-        }]);
+impl Serialize for Results<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let index = |code: u16| self.rules.binary_search_by_key(&code, |rule| rule.code);
+        serializer.collect_seq(
+            findings(self.outcomes)
+                .map(|seen| entry(seen, index(seen.found.finding.rule.code).unwrap_or(0))),
+        )
     }
-    Ok(result)
 }
 
-fn physical(path: &str, position: foxwedge_dialect::Position) -> Value {
-    json!({
-        "artifactLocation": { "uri": uri(path) },
-        "region": { "startLine": position.line, "startColumn": position.column },
-    })
+fn descriptor(rule: &'static Rule) -> Descriptor {
+    Descriptor {
+        id: rule.label(),
+        name: rule.name,
+        short_description: Text { text: rule.summary },
+        help: Help { text: rule.summary, markdown: rule.explain },
+        default_configuration: Configuration { level: "error" },
+    }
+}
+
+fn entry(seen: Seen<'_>, rule_index: usize) -> Entry<'_> {
+    let finding = &seen.found.finding;
+    let logical = Logical { fully_qualified_name: seen.found.message(), kind: "element" };
+    Entry {
+        rule_id: finding.rule.label(),
+        rule_index,
+        level: level(finding.severity),
+        message: Text { text: &finding.message },
+        locations: [Location {
+            logical_locations: Some([logical]),
+            ..location(seen.path, seen.found.position)
+        }],
+        related_locations: seen.found.partner.map(|partner| {
+            [Location {
+                id: Some(0),
+                message: Some(Text { text: "the other half" }),
+                ..location(seen.path, partner)
+            }]
+        }),
+        properties: Properties {
+            call_ids: &finding.ids,
+            tool_name: finding.tool.as_deref(),
+            profile: finding.profile.name(),
+            fix: fix(seen),
+        },
+    }
+}
+
+fn location(path: &str, position: Position) -> Location<'_> {
+    let region = Region { start_line: position.line, start_column: position.column };
+    let artifact_location = Artifact { uri: Uri(path) };
+    Location {
+        id: None,
+        message: None,
+        physical_location: Physical { artifact_location, region },
+        logical_locations: None,
+    }
 }
 
 /// A path as a relative reference: what an address may not hold is written as `%XX`.
-fn uri(path: &str) -> String {
-    if path == STDIN {
-        return "stdin".to_owned();
-    }
-    let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
-    let mut text = String::new();
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
+struct Uri<'a>(&'a str);
+
+impl fmt::Display for Uri<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == STDIN {
+            return f.write_str("stdin");
         }
+        for byte in self.0.strip_prefix("./").unwrap_or(self.0).bytes() {
+            match byte {
+                b'\\' => f.write_str("/")?,
+                b'-' | b'.' | b'_' | b'~' | b'/' => write!(f, "{}", char::from(byte))?,
+                byte if byte.is_ascii_alphanumeric() => write!(f, "{}", char::from(byte))?,
+                byte => write!(f, "%{byte:02X}")?,
+            }
+        }
+        Ok(())
     }
-    text
+}
+
+impl Serialize for Uri<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 fn failures(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Failure)> {
@@ -117,13 +157,13 @@ fn failures(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Failure)> {
     })
 }
 
-fn notification(path: &str, failure: &Failure) -> Value {
-    let position = failure.position.unwrap_or(foxwedge_dialect::Position { line: 1, column: 1 });
-    json!({
-        "level": "error",
-        "message": { "text": failure.message },
-        "locations": [{ "physicalLocation": physical(path, position) }],
-    })
+fn notification<'a>(path: &'a str, failure: &'a Failure) -> Notification<'a> {
+    let position = failure.position.unwrap_or(Position { line: 1, column: 1 });
+    Notification {
+        level: "error",
+        message: Text { text: &failure.message },
+        locations: [location(path, position)],
+    }
 }
 
 #[cfg(test)]
@@ -133,7 +173,7 @@ mod tests {
         let table =
             [("a b/ü.json", "a%20b/%C3%BC.json"), ("./x.json", "x.json"), ("<stdin>", "stdin")];
         for (path, expected) in table {
-            assert_eq!(super::uri(path), expected);
+            assert_eq!(super::Uri(path).to_string(), expected);
         }
     }
 }

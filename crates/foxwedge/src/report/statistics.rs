@@ -1,11 +1,14 @@
 //! How often each rule was broken.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use foxwedge_core::{Applicability, Rule};
 use serde::Serialize;
 
-use super::findings;
+use super::{findings, json::pretty};
 use crate::{
     cli::OutputFormat,
     outcome::Outcome,
@@ -21,33 +24,52 @@ struct Count {
     fixable: usize,
 }
 
+/// The document for programs.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    statistics: &'a [Count],
+}
+
 /// Counts by rule, the most frequent first.
-pub(crate) fn render(outcomes: &[Outcome], format: OutputFormat) -> anyhow::Result<String> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    outcomes: &[Outcome],
+    format: OutputFormat,
+) -> io::Result<()> {
+    let counts = counts(outcomes);
+    match format {
+        OutputFormat::Json => pretty(out, &Document { version: 1, statistics: &counts }),
+        OutputFormat::Markdown => markdown(out, &counts),
+        OutputFormat::Full | OutputFormat::Concise => out.write_all(table(&counts).as_bytes()),
+        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "this format has no statistics"))
+        }
+    }
+}
+
+fn counts(outcomes: &[Outcome]) -> Vec<Count> {
     let mut by_code: BTreeMap<u16, (&'static Rule, usize, usize)> = BTreeMap::new();
-    for (_, found) in findings(outcomes) {
-        let rule = found.finding.rule;
+    for seen in findings(outcomes) {
+        let rule = seen.found.finding.rule;
         let (_, count, fixable) = by_code.entry(rule.code).or_insert((rule, 0, 0));
         *count += 1;
-        *fixable += usize::from(found.finding.fix.applicability == Applicability::Safe);
+        *fixable += usize::from(seen.found.finding.fix.applicability == Applicability::Safe);
     }
     let mut counts: Vec<Count> = by_code
         .into_values()
         .map(|(rule, count, fixable)| Count { code: rule.label(), name: rule.name, count, fixable })
         .collect();
     counts.sort_by_key(|count| std::cmp::Reverse(count.count));
-    match format {
-        OutputFormat::Json | OutputFormat::Sarif => {
-            Ok(serde_json::to_string_pretty(&counts)? + "\n")
-        }
-        OutputFormat::JsonLines => {
-            let lines: Result<Vec<String>, _> = counts.iter().map(serde_json::to_string).collect();
-            Ok(lines?.into_iter().map(|line| line + "\n").collect())
-        }
-        OutputFormat::Full
-        | OutputFormat::Concise
-        | OutputFormat::Github
-        | OutputFormat::Markdown => Ok(table(&counts)),
+    counts
+}
+
+fn markdown(out: &mut dyn Write, counts: &[Count]) -> io::Result<()> {
+    out.write_all(b"### foxwedge\n\n| Findings | Rule | Fixable |\n|---:|---|---:|\n")?;
+    for count in counts {
+        writeln!(out, "| {} | {} {} | {} |", count.count, count.code, count.name, count.fixable)?;
     }
+    Ok(())
 }
 
 fn table(counts: &[Count]) -> String {
@@ -58,17 +80,14 @@ fn table(counts: &[Count]) -> String {
         .map(|count| {
             let fixable = match count.fixable {
                 0 => String::new(),
-                all if all == count.count => "fixable".to_owned(),
-                some => format!("{some} fixable"),
+                all if all == count.count => paint(DIM, "  fixable"),
+                some => paint(DIM, format_args!("  {some} fixable")),
             };
+            // Nothing behind the last word: no line ends in spaces.
+            let names = if fixable.is_empty() { 0 } else { names };
             let number = paint(BOLD, format_args!("{:>digits$}", count.count));
-            let line = format!(
-                "{number}  {}  {:<names$}  {}",
-                paint(ERROR, &count.code),
-                count.name,
-                paint(DIM, fixable),
-            );
-            line.trim_end().to_owned() + "\n"
+            let code = paint(ERROR, &count.code);
+            format!("{number}  {code}  {:<names$}{fixable}\n", count.name)
         })
         .collect()
 }

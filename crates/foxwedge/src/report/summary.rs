@@ -72,15 +72,19 @@ pub(crate) fn repairs(outcomes: &[Outcome]) {
 }
 
 /// The last line.
-pub(crate) fn sentence(outcomes: &[Outcome], ask: &Ask, planned: bool) -> String {
+pub(crate) fn sentence(outcomes: &[Outcome], ask: &Ask) -> String {
     let totals = Totals::of(outcomes);
     let mut text = String::new();
     if totals.changed > 0 {
-        text.push_str(&if planned { would_fix(totals) } else { fixed(outcomes, totals) });
+        text.push_str(&if totals.planned > 0 {
+            would_fix(totals)
+        } else {
+            fixed(outcomes, totals)
+        });
     }
     if totals.findings > 0 {
         text.push_str(&found(outcomes, totals, ask));
-    } else if totals.files > 0 && totals.failed == 0 && totals.fixed == 0 {
+    } else if totals.files > 0 && totals.failed == 0 && totals.changed == 0 {
         text.push_str(&format!(
             "{}: {}, {}, {}",
             paint(GOOD, "All sound"),
@@ -97,7 +101,7 @@ pub(crate) fn sentence(outcomes: &[Outcome], ask: &Ask, planned: bool) -> String
 }
 
 fn found(outcomes: &[Outcome], totals: Totals, ask: &Ask) -> String {
-    let again = if totals.fixed > 0 { "still " } else { "" };
+    let begin = if totals.changed > 0 { "Remaining:" } else { "Found" };
     let mut parts = Vec::new();
     let bold = ask.is_bold();
     let fixable = totals.safe + if bold { totals.bold } else { 0 };
@@ -116,8 +120,8 @@ fn found(outcomes: &[Outcome], totals: Totals, ask: &Ask) -> String {
     let of = if files < totals.files { format!(" of {}", totals.files) } else { String::new() };
     let files = if of.is_empty() { count(files, "file") } else { format!("{files}{of} files") };
     format!(
-        "{} {again}{} in {files} ({}){}: {}.\n",
-        paint(ERROR, "Found"),
+        "{} {} in {files} ({}){}: {}.\n",
+        paint(ERROR, begin),
         count(totals.findings, "finding"),
         count(totals.messages, "message"),
         skipped(totals),
@@ -148,7 +152,7 @@ fn would_fix(totals: Totals) -> String {
     format!(
         "{} {} in {}; nothing was written.\n",
         paint(BOLD, "Would fix"),
-        count(totals.fixed, "finding"),
+        count(totals.planned, "finding"),
         count(totals.changed, "file"),
     )
 }

@@ -94,6 +94,38 @@ fn a_byte_order_mark_stays() {
     assert!(sandbox.read("chat.json").starts_with("\u{feff}{\n  \"model\""));
 }
 
+#[test]
+fn temporary_files_of_interrupted_fixes_piled_up() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    // No process has this number; ours has one.
+    let stale = format!(".chat.json.foxwedge-{}.tmp", u32::MAX);
+    let alive = format!(".chat.json.foxwedge-{}.tmp", std::process::id());
+    let others =
+        [".chat.json.foxwedge-x.tmp", ".chat.json.tmp", ".other.json.foxwedge-4294967295.tmp"];
+    for name in [stale.as_str(), alive.as_str()].into_iter().chain(others) {
+        sandbox.write(name, "half");
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        let file = fs::File::options().write(true).open(sandbox.path(name)).unwrap();
+        if name != alive {
+            file.set_modified(long_ago).unwrap();
+        }
+    }
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    let mut kept = vec!["chat.json", alive.as_str()];
+    kept.extend(others);
+    kept.sort_unstable();
+    assert_eq!(sandbox.names(), kept);
+}
+
+#[test]
+fn a_file_with_a_very_long_name_is_fixed() {
+    let name = format!("{}.json", "n".repeat(240));
+    let sandbox = Sandbox::with(&name, CHAT);
+    let ran = sandbox.run(&["fix", &name]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert_eq!(sandbox.names(), [name]);
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

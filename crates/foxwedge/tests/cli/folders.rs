@@ -87,3 +87,25 @@ fn an_empty_folder_holds_nothing() {
     let ran = sandbox.run(&["check", "."]);
     assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversation found.\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_opened_was_passed_over() {
+    use std::{fs, os::unix::fs::PermissionsExt};
+    let sandbox = tree();
+    sandbox.write("logs/locked/x.json", CHAT);
+    let locked = sandbox.path("logs/locked");
+    let set_mode = |mode| fs::set_permissions(&locked, fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o000);
+    // Who may read everything cannot see this; the walk itself is tested beside it.
+    if fs::read_dir(&locked).is_err() {
+        for target in ["logs", "logs/locked"] {
+            let ran = sandbox.run(&["check", target]);
+            assert_eq!(ran.code, 2, "{}", ran.all());
+            let expected = "error: logs/locked: the folder cannot be read: ";
+            assert!(ran.err.contains(expected), "{}", ran.err);
+            assert!(!ran.err.contains("All sound"), "{}", ran.err);
+        }
+    }
+    set_mode(0o755);
+}

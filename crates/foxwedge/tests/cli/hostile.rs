@@ -96,13 +96,44 @@ fn ids_and_names_of_a_megabyte() {
     assert_eq!(sandbox.run(&["check", "big.json"]).code, 0);
 }
 
+/// Characters that a terminal would obey.
+const HARMFUL: [char; 4] = ['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}'];
+
 #[test]
-fn odd_file_names_are_shown_without_harm() {
-    let sandbox = Sandbox::with("a\u{1b}[31m b\n.json", CHAT);
-    let ran = sandbox.run(&["check", "."]);
-    assert_eq!(ran.code, 1);
-    assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{}", ran.all());
-    sandbox.write("-x.json", CHAT);
+fn odd_file_names_were_shown_as_they_are() {
+    // A call id with a colour in it, in a file with a colour in its name.
+    let content = CHAT.replace("call_2", "call\\u001b[31m\\u009b2J\\u202e");
+    let names = ["a\u{1b}[31m b\u{202e}.json", "-\u{1b}[2J\u{9b}.json", "c\u{7}\n.json"];
+    for name in names {
+        let sandbox = Sandbox::with(name, &content);
+        for format in ["full", "concise", "github", "markdown"] {
+            for target in [".", &format!("./{name}")] {
+                let ran = sandbox.run(&["check", "--output-format", format, target]);
+                assert_eq!(ran.code, 1, "{}", ran.all());
+                assert!(!ran.all().contains(HARMFUL), "{format} {name:?}: {:?}", ran.all());
+            }
+        }
+        for arguments in [["fix", "--diff", "."], ["check", "--show-files", "."]] {
+            let ran = sandbox.run(&arguments);
+            assert!(!ran.all().contains(HARMFUL), "{arguments:?} {name:?}: {:?}", ran.all());
+        }
+        let missing = format!("./{name}x/y");
+        for arguments in
+            [["check", missing.as_str()], ["undo", missing.as_str()], ["fix", missing.as_str()]]
+        {
+            let ran = sandbox.run(&arguments);
+            assert_eq!(ran.code, 2);
+            assert!(!ran.all().contains(HARMFUL), "{arguments:?}: {:?}", ran.all());
+        }
+        let ran = sandbox.run(&["fix", "."]);
+        assert_eq!(ran.code, 0, "{}", ran.all());
+        assert!(!ran.all().contains(HARMFUL), "{name:?}: {:?}", ran.all());
+    }
+}
+
+#[test]
+fn names_that_look_like_flags_are_named_so_that_they_can_be_typed() {
+    let sandbox = Sandbox::with("-x.json", CHAT);
     let ran = sandbox.run(&["check", "./-x.json"]);
     assert!(ran.err.contains("`foxwedge fix ./-x.json`"), "{}", ran.err);
 }

@@ -2,9 +2,9 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{Read, Write},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -70,33 +70,78 @@ impl Sandbox {
 
     /// Runs the binary with this on stdin.
     pub(crate) fn pipe(&self, arguments: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped());
+        finish(command, input.as_ref(), usize::MAX)
+    }
+
+    /// Runs the binary with a variable set.
+    pub(crate) fn run_with(&self, name: &str, value: &str, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        command.env(name, value).stdout(Stdio::piped());
+        finish(command, b"", usize::MAX)
+    }
+
+    /// Runs the binary with a file on stdin.
+    pub(crate) fn run_from(&self, file: fs::File, arguments: &[&str]) -> Ran {
+        ran(self.command(arguments).stdin(file).output().unwrap())
+    }
+
+    /// Runs the binary with a stdout that is closed already.
+    pub(crate) fn unheard(&self, arguments: &[&str], input: &str) -> Ran {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = self.command(arguments);
+        command.stdout(writer);
+        finish(command, input.as_bytes(), 0)
+    }
+
+    /// Runs the binary, reads the beginning of what it says, and goes away.
+    pub(crate) fn glanced(&self, arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped());
+        finish(command, b"", 1)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foxwedge"));
         command.args(arguments).current_dir(self.folder.join("work"));
         command.env("FOXWEDGE_STATE_DIR", self.folder.join("state"));
         for name in ["NO_COLOR", "CLICOLOR_FORCE", "FOXWEDGE_OUTPUT_FORMAT", "FOXWEDGE_LANG"] {
             command.env_remove(name);
         }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.as_ref().to_vec();
-        // A program that does not read its input is no reason to fail.
-        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        let ran = Ran {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        };
-        assert!(!ran.err.contains("panicked"), "{arguments:?}: {}", ran.err);
-        assert!((0..=2).contains(&ran.code), "{arguments:?}: exit {}: {}", ran.code, ran.err);
-        ran
+        command
     }
+}
+
+/// Runs a command to its end; reads so much of its stdout.
+fn finish(mut command: Command, input: &[u8], most: usize) -> Ran {
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // A program that does not read its input is no reason to fail.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let mut heard = Vec::new();
+    if most < usize::MAX
+        && let Some(stdout) = child.stdout.take()
+    {
+        stdout.take(most as u64).read_to_end(&mut heard).unwrap();
+    }
+    let mut output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output.stdout.splice(..0, heard);
+    ran(output)
+}
+
+fn ran(output: Output) -> Ran {
+    let ran = Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    };
+    assert!(!ran.err.contains("panicked"), "{}", ran.all());
+    assert!((0..=2).contains(&ran.code), "{}", ran.all());
+    ran
 }
 
 impl Drop for Sandbox {

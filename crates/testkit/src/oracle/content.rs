@@ -96,7 +96,13 @@ fn empty_answer(case: &Case<'_>) -> Vec<String> {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
         let key = if case.reading.layout == Layout::Items { "output" } else { "content" };
         let content = body.get(key).filter(|content| !content.is_null());
-        let empty = hollow(content) || content == Some(&Value::from(""));
+        let says_nothing = |part: &Value| {
+            text(part, "type") == Some("text") && text(part, "text").is_none_or(str::is_empty)
+        };
+        let silent =
+            content.and_then(Value::as_array).is_some_and(|it| it.iter().all(says_nothing));
+        let chat = case.reading.dialect == Dialect::Chat;
+        let empty = hollow(content) || content == Some(&Value::from("")) || (chat && silent);
         match case.reading.dialect {
             Dialect::Chat => {
                 let lacks = content.is_none() && case.under(&[OpenaiChat, Mistral, Strict]);
@@ -153,11 +159,13 @@ fn empty_text(case: &Case<'_>) -> Vec<String> {
             matches!(block.place, Place::Content(_)) && breaks(block)
         }),
         Layout::Chat if case.under(&[Strict]) => case.messages(|index| {
-            let content = case.reading.messages[index].field("content").and_then(Value::as_array);
+            let message = &case.reading.messages[index];
+            let content = message.field("content").and_then(Value::as_array);
+            let content = content.filter(|_| message.role != Role::Answer);
             content.into_iter().flatten().any(|part| {
                 let words = text(part, "text");
                 text(part, "type") == Some("text")
-                    && words.is_some_and(|words| words.trim().is_empty())
+                    && words.is_none_or(|words| words.trim().is_empty())
             })
         }),
         Layout::Chat | Layout::Items => Vec::new(),

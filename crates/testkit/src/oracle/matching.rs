@@ -240,7 +240,9 @@ fn calls<'a>(reading: &Reading<'a>, groups: &[Group]) -> Vec<Call<'a>> {
                 Dialect::Chat => {
                     (id(body, "id"), super::chat_call(body).1.and_then(|it| text(it, "name")))
                 }
-                Dialect::Anthropic | Dialect::Gemini => (id(body, "id"), text(body, "name")),
+                Dialect::Anthropic => (id(body, "id"), text(body, "name")),
+                // A name that says nothing is none.
+                Dialect::Gemini => (id(body, "id"), id(body, "name")),
                 Dialect::Bedrock => (id(body, "toolUseId"), text(body, "name")),
                 Dialect::Responses => (items::call_id(body), text(body, "name")),
             };
@@ -262,7 +264,7 @@ fn answers<'a>(reading: &Reading<'a>) -> Vec<Answer<'a>> {
             let (id, name) = match reading.dialect {
                 Dialect::Chat => (id(body, "tool_call_id"), None),
                 Dialect::Anthropic => (id(body, "tool_use_id"), None),
-                Dialect::Gemini => (id(body, "id"), text(body, "name")),
+                Dialect::Gemini => (id(body, "id"), id(body, "name")),
                 Dialect::Bedrock => (id(body, "toolUseId"), None),
                 Dialect::Responses => (items::call_id(body), None),
             };

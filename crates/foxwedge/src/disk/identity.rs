@@ -1,0 +1,53 @@
+//! Which file a path leads to, whatever the path.
+
+use std::{fs, path::Path};
+
+/// A file that exists. Two are equal if a write to one changes the other.
+pub(crate) struct Identity {
+    path: std::path::PathBuf,
+    #[cfg(unix)]
+    node: (u64, u64),
+}
+
+impl Identity {
+    /// The file behind every link; `None` if there is none.
+    pub(crate) fn of(path: &Path) -> Option<Identity> {
+        Some(Identity {
+            #[cfg(unix)]
+            node: node(&fs::metadata(path).ok()?),
+            path: fs::canonicalize(path).ok()?,
+        })
+    }
+
+    /// The file that stdin reads, if it is one.
+    #[cfg(unix)]
+    pub(crate) fn of_stdin() -> Option<Identity> {
+        use std::os::fd::AsFd;
+        let stdin = fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
+        let metadata = stdin.metadata().ok().filter(fs::Metadata::is_file)?;
+        Some(Identity { node: node(&metadata), path: std::path::PathBuf::new() })
+    }
+
+    /// The file that stdin reads: not known here.
+    #[cfg(not(unix))]
+    pub(crate) fn of_stdin() -> Option<Identity> {
+        None
+    }
+}
+
+impl PartialEq for Identity {
+    fn eq(&self, other: &Identity) -> bool {
+        // Two names of one file are one file.
+        #[cfg(unix)]
+        if self.node == other.node {
+            return true;
+        }
+        self.path == other.path
+    }
+}
+
+#[cfg(unix)]
+fn node(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
