@@ -162,21 +162,25 @@ pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
 /// Where ids are optional, an answer that stands apart is recognised by its name: in the last turn
 /// before it, or the next one behind it.
 pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let mut open: HashMap<(usize, &str), VecDeque<usize>> = HashMap::new();
+    for (index, call) in pairing.calls.iter().enumerate() {
+        let name = call_at(draft, call.part).and_then(|call| call.name.as_deref());
+        if let (None, Some(name)) = (call.answer, name) {
+            open.entry((call.group, name)).or_default().push_back(index);
+        }
+    }
     for answer in 0..pairing.answers.len() {
         let PairedAnswer { message, part, fate } = pairing.answers[answer];
         let Kind::Answer(outline) = &draft.parts[part].kind else { continue };
-        if fate != Fate::Orphan || outline.name.is_none() {
-            continue;
-        }
+        let Some(name) = outline.name.as_deref().filter(|_| fate == Fate::Orphan) else { continue };
         let next = pairing.groups.partition_point(|group| group.messages.start <= message);
         let found = [next.checked_sub(1), Some(next)].into_iter().flatten().find_map(|group| {
-            let mut calls = pairing.groups.get(group)?.calls.clone();
-            calls.find(|&call| {
-                let open = pairing.calls[call].answer.is_none();
-                open && call_at(draft, pairing.calls[call].part).is_some_and(|call| {
-                    call.name == outline.name && (call.id.is_none() || outline.id.is_none())
-                })
-            })
+            let queue = open.get_mut(&(group, name))?;
+            let fits = |&call: &usize| {
+                let id = call_at(draft, pairing.calls[call].part).and_then(|call| call.id.as_ref());
+                id.is_none() || outline.id.is_none()
+            };
+            if queue.front().is_some_and(fits) { queue.pop_front() } else { None }
         });
         if let Some(call) = found {
             join(draft, pairing, call, answer);

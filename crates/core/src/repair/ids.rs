@@ -67,9 +67,10 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
         }
     }
     if missing {
+        let done: HashSet<usize> = renamed.iter().map(|(index, ..)| *index).collect();
         for index in nameless_answers(&draft, &pairing) {
             let id = call_at(&draft, pairing.calls[index].part).and_then(|call| call.id.clone());
-            if let (Some(id), false) = (id, renamed.iter().any(|(other, ..)| *other == index)) {
+            if let (Some(id), false) = (id, done.contains(&index)) {
                 renamed.push((index, 204, id.into_owned()));
             }
         }

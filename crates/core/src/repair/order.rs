@@ -1,9 +1,9 @@
 //! The order of blocks inside one message, and messages that hold too much.
 
-use super::{Piece, Slot, content::places, work::Work};
+use super::{Piece, Slot, content::places, turns, work::Work};
 use crate::{
     draft::{Content, Draft, Kind, Layout, Role},
-    pair::call_at,
+    pair::{Group, call_at},
     report::Strategy,
     rules::{RuleSet, too_many_calls::MOST},
 };
@@ -75,6 +75,11 @@ fn part_answers(work: &mut Work<'_, '_>) {
 /// A turn of too many calls becomes several rounds, each with its own answers.
 fn split_rounds(work: &mut Work<'_, '_>) {
     let (draft, pairing) = work.paired();
+    // A turn of several messages is put together (or apart) first.
+    let many = |group: &Group| group.messages.len() > 1 && group.calls.len() > MOST;
+    if pairing.groups.iter().any(many) {
+        return turns::join_turns(work);
+    }
     let chat = draft.layout() == Layout::Chat;
     let mut old: Vec<Option<Slot<'_>>> =
         std::mem::take(&mut work.slots).into_iter().map(Some).collect();

@@ -35,7 +35,7 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
 
 /// One turn, one message. Where answers are messages of their own, each message of the turn gets
 /// its answers instead, so that every message keeps its bytes.
-fn join_turns(work: &mut Work<'_, '_>) {
+pub(super) fn join_turns(work: &mut Work<'_, '_>) {
     let (draft, pairing) = work.paired();
     if !pairing.groups.iter().any(|group| group.messages.len() > 1) {
         return;

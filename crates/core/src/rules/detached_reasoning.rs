@@ -1,7 +1,7 @@
 #![doc = include_str!("detached_reasoning.md")]
 
 use super::prelude::*;
-use crate::draft::Kind;
+use crate::draft::{Content, Kind, Text};
 use crate::{
     check::{Notes, View},
     draft::{Facts, Layout},
@@ -42,9 +42,15 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         return;
     }
     for run in view.assistant_runs() {
-        let at = run.end - 1;
-        let message = &view.draft.messages[at];
-        let Some(part) = view.draft.parts_of(message).last() else { continue };
+        // Empty messages at the end of the run say nothing more.
+        let last = run.rev().find_map(|at| {
+            let message = &view.draft.messages[at];
+            let part = view.draft.parts_of(message).last()?;
+            let nothing =
+                message.content == Content::Text && matches!(part.kind, Kind::Text(Text::Empty));
+            (!nothing).then_some((at, part))
+        });
+        let Some((at, part)) = last else { continue };
         if matches!(part.kind, Kind::Reasoning(_)) {
             let text = "the assistant's turn ends in reasoning".to_owned();
             notes.add(at, part.span, text, Fix::safe(Strategy::Drop));

@@ -23,11 +23,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    // A turn whose calls are still running is not sent yet, and is not torn apart.
+    let running = view.frontier();
+    let live = running.clone().any(|call| view.pairing.calls[call].answer.is_none());
+    let turn = view.pairing.groups.last().filter(|_| live).map(|group| group.messages.clone());
     for (at, message, parts) in
         view.messages().filter(|(_, message, _)| message.role.is_assistant())
     {
         let count = parts.iter().filter(|part| matches!(part.kind, Kind::Call(_))).count();
-        if count > MOST {
+        if count > MOST && !turn.as_ref().is_some_and(|turn| turn.contains(&at)) {
             let text = format!("{count} calls in one message; the provider takes {MOST}");
             notes.add(at, message.span, text, Fix::safe(Strategy::Split));
         }

@@ -38,6 +38,10 @@ impl Quoted {
         let mut scan = Scanner::within(source, content);
         match scan.shape() {
             Ok(Shape::String) => quoted.words.push(Words::Raw(inside(content))),
+            // A list in which nothing can be carried over is told as it is.
+            Ok(Shape::Array) if all_told(source, content, element) => {
+                quoted.words.push(Words::Told(compact(source, content)));
+            }
             Ok(Shape::Array) => {
                 for one in elements(source, content) {
                     match element(source, one) {
@@ -81,6 +85,10 @@ impl Quoted {
             }
         }
     }
+}
+
+fn all_told(source: &str, list: Span, element: fn(&str, Span) -> Element) -> bool {
+    elements(source, list).into_iter().all(|one| matches!(element(source, one), Element::Told))
 }
 
 /// The inside of a string that was scanned before.

@@ -94,8 +94,13 @@ fn too_many_calls(case: &Case<'_>) -> Vec<String> {
     if !case.under(&[OpenaiChat, Strict]) || case.reading.layout == Layout::Items {
         return Vec::new();
     }
+    let live = running_turn(case).is_some();
+    let running = case.matching.groups.last().filter(|_| live).map(|group| group.messages.clone());
     case.messages(|index| {
         let message = &case.reading.messages[index];
+        if running.as_ref().is_some_and(|running| running.contains(&index)) {
+            return false;
+        }
         let calls = message.blocks.iter().filter(|block| block.kind == Kind::Call).count();
         message.role == Role::Assistant && calls > 128
     })
