@@ -37,7 +37,7 @@ fn main() {
     let quick = arguments.iter().any(|argument| argument == "quick");
     println!("times in microseconds a message; throughput ratios: higher is better for us\n");
     println!(
-        "{:<17}{:>8}{:>9} | {:>7}{:>7}{:>7}{:>7}{:>7}{:>8} | {:>9}{:>9}{:>9}",
+        "{:<17}{:>8}{:>11} | {:>7}{:>7}{:>7}{:>7}{:>7}{:>9} | {:>10}{:>11}{:>10}",
         "format",
         "messages",
         "bytes",
@@ -115,7 +115,7 @@ fn measure(wire: Wire, size: usize, sound: &str, broken: &str) {
         works.iter().map(|(_, best)| best.as_secs_f64() * 1e6 / size as f64).collect();
     let [value, skim, check, fix, mend, write] = times.as_slice() else { return };
     println!(
-        "{:<17}{size:>8}{:>9} | {value:>7.2}{skim:>7.2}{check:>7.2}{fix:>7.2}{mend:>7.2}{write:>8.2} | {:>9.2}{:>9.2}{:>9.2}",
+        "{:<17}{size:>8}{:>11} | {value:>7.2}{skim:>7.2}{check:>7.2}{fix:>7.2}{mend:>7.2}{write:>9.2} | {:>10.2}{:>11.2}{:>10.2}",
         wire.name(),
         sound.len(),
         skim / check,
