@@ -54,6 +54,14 @@ const WORDS: &[&str] = &[
     "user",
     "assistant",
     "system",
+    // Keys of error envelopes, which follow the sentence in a log.
+    "type",
+    "code",
+    "param",
+    "error",
+    "message",
+    "status",
+    "request_id",
 ];
 
 /// The ids that the text names, each once.

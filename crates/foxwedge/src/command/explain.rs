@@ -8,13 +8,18 @@ use std::{
 use foxwedge_core::{Explanation, Language, explain, rules};
 
 use crate::{
-    cli::ExplainArgs,
+    cli::{ExplainArgs, RuleArgs},
+    command::rule,
     say::{BOLD, DIM, ERROR, Trouble, clean, complaint, cut, out, paint, talk},
 };
 
 /// Explains the text.
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
     let text = text(&args)?;
+    // A code or a rule's name is a question too.
+    if let Some(known) = rules::find(&text) {
+        return rule::run(RuleArgs { rule: known.label() });
+    }
     match explain(&text) {
         Some(explanation) => {
             out(&told(&explanation, args.language.unwrap_or_default()))?;
@@ -51,7 +56,7 @@ fn told(explanation: &Explanation<'_>, language: Language) -> String {
     let mut line = |name: &str, value: &str| {
         text.push_str(&format!("{}  {value}\n", paint(DIM, format_args!("{name:<8}"))));
     };
-    line("rule", &rule(explanation.code));
+    line("rule", &titled(explanation.code));
     line("wording", explanation.provider);
     if let Some(index) = explanation.message_index {
         line("message", &format!("{index}, counted from 0"));
@@ -62,7 +67,7 @@ fn told(explanation: &Explanation<'_>, language: Language) -> String {
         line("ids", &ids.join(", "));
     }
     for code in explanation.also {
-        line("also", &rule(*code));
+        line("also", &titled(*code));
     }
     let advice = match language {
         Language::English => explanation.advice,
@@ -72,7 +77,7 @@ fn told(explanation: &Explanation<'_>, language: Language) -> String {
 }
 
 /// A rule on one line.
-fn rule(code: u16) -> String {
+fn titled(code: u16) -> String {
     let label = format!("FW{code}");
     match rules::find(&label) {
         Some(rule) => {

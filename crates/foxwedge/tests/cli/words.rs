@@ -40,6 +40,22 @@ fn error_texts_are_explained() {
 }
 
 #[test]
+fn a_code_is_explained_by_its_page() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.run(&["rule", "FW101"]).out;
+    assert_eq!(sandbox.run(&["explain", "FW101"]).out, page);
+    assert_eq!(sandbox.run(&["explain", "unanswered-call"]).out, page);
+}
+
+#[test]
+fn keys_of_an_error_envelope_are_not_ids() {
+    let text = "{'message': \"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_abc123\", 'type': 'invalid_request_error', 'param': 'messages'}";
+    let told = Sandbox::new().run(&["explain", text]).out;
+    let ids = told.lines().find(|line| line.starts_with("ids"));
+    assert_eq!(ids.map(|line| line.trim_start_matches("ids").trim()), Some("call_abc123"));
+}
+
+#[test]
 fn completions_know_our_words() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = Sandbox::new().run(&["completions", shell]);
