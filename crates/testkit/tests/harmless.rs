@@ -449,15 +449,15 @@ fn our_recordings_of_real_clients() {
     assert_eq!(seen, 23, "a recording came or went: look at it, then change the number");
 }
 
-/// Real conversations lie beside the project, never in it.
+/// Real conversations are never in the project. `FOXWEDGE_CONVERSATIONS` names a file of them: one
+/// chat request that its vendor took on each line.
 #[test]
 fn real_conversations_where_they_are_at_hand() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../../shared/captures/real-sessions/chat-conversations.jsonl");
-    let Ok(text) = fs::read_to_string(file) else {
-        println!("skipped: there are no real conversations beside the project");
+    let Some(file) = std::env::var_os("FOXWEDGE_CONVERSATIONS") else {
+        println!("skipped: FOXWEDGE_CONVERSATIONS names no file");
         return;
     };
+    let text = fs::read_to_string(file).expect("the file that is named can be read");
     for (number, line) in text.lines().enumerate() {
         let conversation: Value = serde_json::from_str(line).expect("a line is JSON");
         // The line itself, fields and all, and its messages alone.
