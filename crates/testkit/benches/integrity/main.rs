@@ -1,6 +1,6 @@
 //! What checking and fixing cost, beside plain JSON parsing of the same bytes in the same run.
 //!
-//! `cargo bench -p foxwedge-testkit` prints a table of ratios; `-- quick` leaves out the largest
+//! `cargo bench` prints a table of ratios; `-- quick` leaves out the largest
 //! size. Times are the best of interleaved rounds: on a noisy machine the minimum is what repeats.
 
 mod data;
