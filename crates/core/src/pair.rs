@@ -364,7 +364,8 @@ impl Turns {
     }
 }
 
-fn join(draft: &Draft<'_>, pairing: &mut Pairing, call: usize, answer: usize) {
+/// Joins an answer to a call, and notes from where it answers.
+pub(crate) fn join(draft: &Draft<'_>, pairing: &mut Pairing, call: usize, answer: usize) {
     let at = pairing.answers[answer].message;
     let group = &pairing.groups[pairing.calls[call].group];
     let fate = if draft.messages[at].role.is_assistant() {

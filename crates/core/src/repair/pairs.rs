@@ -7,7 +7,7 @@ use super::{Patch, Piece, Source, answers, blocks, work::Work};
 use crate::{
     check::{frontier, shown},
     draft::{Answer, Call, Draft, Kind, Layout, Output, Part, Text},
-    pair::{Fate, PairedAnswer, Pairing, call_at, is_invented, says_nothing_new},
+    pair::{Fate, PairedAnswer, Pairing, call_at, is_invented, join, says_nothing_new},
     placeholder,
     policy::{Orphans, Unanswered},
     profile::Profile,
@@ -69,18 +69,8 @@ fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
         if !is_invented(draft, old.part) || is_invented(draft, new.part) {
             continue;
         }
-        let group = &pairing.groups[pairing.calls[call].group];
         pairing.answers[first].fate = Fate::Duplicate(call);
-        pairing.answers[second].fate = if draft.messages[new.message].role.is_assistant() {
-            Fate::Misplaced(call)
-        } else if group.home.contains(&new.message) {
-            Fate::Home(call)
-        } else if group.spill.contains(&new.message) {
-            Fate::Split(call)
-        } else {
-            Fate::Apart(call)
-        };
-        pairing.calls[call].answer = Some(second);
+        join(draft, pairing, call, second);
     }
 }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashSet, fmt, marker::PhantomData};
 use foxwedge_core::Wire;
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, SeqAccess, Visitor},
+    de::{SeqAccess, Visitor},
 };
 
 #[derive(Deserialize)]
@@ -170,6 +170,5 @@ fn black_role(role: &str) {
 }
 
 fn parse<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Vec<T> {
-    let _: Option<IgnoredAny> = None;
     serde_json::from_slice(bytes).expect("the data is of this shape")
 }
