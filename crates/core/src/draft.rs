@@ -8,10 +8,12 @@ use std::borrow::Cow;
 use crate::span::Span;
 
 mod facts;
+mod flaw;
 mod builder;
 
 pub use builder::Builder;
 pub use facts::Facts;
+pub use flaw::Flaw;
 
 /// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
 #[derive(Clone, Debug)]
@@ -104,6 +106,8 @@ pub struct Body<'a> {
     pub tools: bool,
     /// Escapes of half a character (lone surrogates), anywhere in the document.
     pub surrogates: Vec<Span>,
+    /// What is wrong with the file around the conversation; only session files have any.
+    pub flaws: Vec<Flaw>,
 }
 
 /// Who speaks.

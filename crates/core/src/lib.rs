@@ -7,6 +7,7 @@
 mod span;
 mod draft;
 mod pair;
+pub mod chain;
 mod profile;
 mod policy;
 mod placeholder;
@@ -19,8 +20,8 @@ mod explain;
 
 pub use check::{Question, check};
 pub use draft::{
-    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Kind, Layout, Marks,
-    Message, Output, Part, Role, Seal, Text, Wire,
+    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, Kind, Layout,
+    Marks, Message, Output, Part, Role, Seal, Text, Wire,
 };
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};

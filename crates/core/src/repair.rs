@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod work;
+mod flaws;
 mod roles;
 mod misplaced;
 mod pairs;
@@ -158,6 +159,8 @@ pub struct BodyEdits {
     pub declare: Vec<String>,
     /// Thinking is switched off.
     pub thinking_off: bool,
+    /// Flaws of the file that are mended (indices into [`crate::Body::flaws`]).
+    pub mended: Vec<usize>,
 }
 
 /// One step of a repair.
@@ -242,7 +245,8 @@ type Phase = fn(&mut Work<'_, '_>, RuleSet);
 
 /// What is repaired when. A phase builds on the ones before it being done: who speaks, what is
 /// not there at all, what belongs together, what it is called and says, where it stands.
-const PHASES: [(&[u16], Phase); 9] = [
+const PHASES: [(&[u16], Phase); 10] = [
+    (&[701, 702, 703, 704, 801, 802, 803, 804], flaws::mend),
     (&[407], roles::name),
     (&[304, 601, 602], misplaced::remove),
     (&[503], reasoning::unsigned),

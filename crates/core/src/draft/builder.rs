@@ -114,6 +114,10 @@ impl<'a> Builder<'a> {
         self.note(&message);
         self.draft.messages.push(message);
         self.first = last;
+        self.rest();
+    }
+
+    fn rest(&mut self) {
         self.calls = 0;
         self.answers = false;
         self.others = false;
@@ -121,10 +125,31 @@ impl<'a> Builder<'a> {
         self.speaks = false;
     }
 
+    /// Forgets everything behind so many messages: what was being read turned out to be none.
+    pub fn abandon(&mut self, messages: usize) {
+        self.draft.messages.truncate(messages);
+        self.first = self.draft.messages.last().map_or(0, |message| message.last);
+        self.draft.parts.truncate(self.first as usize);
+        self.rest();
+    }
+
+    /// The parts of the message that is being read.
+    pub fn open(&self) -> &[Part<'a>] {
+        self.draft.parts.get(self.first as usize..).unwrap_or(&[])
+    }
+
+    /// How many messages there are so far.
+    pub fn messages(&self) -> usize {
+        self.draft.messages.len()
+    }
+
     /// The finished draft.
     pub fn finish(mut self) -> Draft<'a> {
         if !self.draft.body.surrogates.is_empty() {
             self.draft.facts.note(Facts::SURROGATE);
+        }
+        if !self.draft.body.flaws.is_empty() {
+            self.draft.facts.note(Facts::FLAWED);
         }
         self.draft
     }

@@ -50,6 +50,8 @@ impl Facts {
     pub const SIGNED_CALL: Facts = Facts(1 << 20);
     /// A user message directly behind answers.
     pub const USER_AFTER_ANSWER: Facts = Facts(1 << 21);
+    /// Something is wrong with the file around the conversation.
+    pub const FLAWED: Facts = Facts(1 << 22);
 
     /// Whether any fact of `other` occurs.
     pub fn any(self, other: Facts) -> bool {

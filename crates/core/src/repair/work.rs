@@ -77,6 +77,14 @@ impl<'w, 'a> Work<'w, 'a> {
         if !self.body.declare.is_empty() {
             builder.body().tools = true;
         }
+        if !self.body.mended.is_empty() {
+            let mut at = 0..;
+            let mended = &self.body.mended;
+            builder
+                .body()
+                .flaws
+                .retain(|_| at.next().is_some_and(|at| mended.binary_search(&at).is_err()));
+        }
         for slot in &self.slots {
             debug_assert!(
                 slot.opened || !slot.touched,

@@ -48,7 +48,16 @@ pub(crate) mod missing_reasoning;
 mod foreign_signature;
 mod dead_server_call;
 mod orphan_server_answer;
+mod broken_parent;
+mod lost_sibling_answer;
+mod duplicate_record_id;
+mod parent_cycle;
+mod torn_line;
+mod nul_bytes;
+mod not_utf8;
+mod oversized_record;
 mod pairs;
+mod flaws;
 pub(crate) mod server;
 
 /// One rule: what it is called, who demands it, and how it is found.
@@ -129,6 +138,14 @@ pub const ALL: &[&Rule] = &[
     &foreign_signature::RULE,
     &dead_server_call::RULE,
     &orphan_server_answer::RULE,
+    &broken_parent::RULE,
+    &lost_sibling_answer::RULE,
+    &duplicate_record_id::RULE,
+    &parent_cycle::RULE,
+    &torn_line::RULE,
+    &nul_bytes::RULE,
+    &not_utf8::RULE,
+    &oversized_record::RULE,
 ];
 
 /// The rule of that code or name: `FW101`, `101`, `unanswered-call`.

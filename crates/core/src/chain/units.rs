@@ -1,0 +1,184 @@
+//! Replies put together from their pieces, each with the records that answer it.
+
+use super::{NONE, Standing, State};
+use crate::{
+    draft::{Kind, Role},
+    placeholder::is_placeholder,
+    report::Strategy,
+};
+
+/// A reply with its answers and what follows before the next reply.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unit<'a> {
+    /// Which reply.
+    pub(super) key: Option<(&'a str, &'a str)>,
+    /// The records of the reply; none before the first reply.
+    pub(super) reply: Vec<u32>,
+    /// Records that answer its calls.
+    pub(super) answers: Vec<u32>,
+    /// Everything else, in order: what users say then, and records that are no messages.
+    pub(super) rest: Vec<u32>,
+    /// Somebody spoke since the reply.
+    spoken: bool,
+}
+
+/// Builds the units of the path.
+pub(super) fn build(state: &mut State<'_, '_>) {
+    state.units.push(Unit::default());
+    for index in std::mem::take(&mut state.path) {
+        let mut at = state.units.len() - 1;
+        let role = state.role(index);
+        let unit = &state.units[at];
+        match role {
+            None => state.units[at].rest.push(index),
+            Some(Role::Assistant) => {
+                let key = state.link(index).reply;
+                if key.is_none() || unit.key != key || unit.spoken {
+                    state.units.push(Unit { key, ..Unit::default() });
+                    at += 1;
+                }
+                add(state, index, at, Place::Reply);
+            }
+            Some(_) => {
+                let answers = state.only_answers(index) && !unit.reply.is_empty();
+                if answers && (!unit.spoken || answers_unit(state, at, index)) {
+                    add(state, index, at, Place::Answers);
+                } else {
+                    count(state, index, at, Place::Answers);
+                    state.units[at].spoken = true;
+                    state.units[at].rest.push(index);
+                }
+            }
+        }
+        state.unit[index as usize] = u32::try_from(at).unwrap_or(NONE);
+    }
+}
+
+/// Where in a unit a record goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Reply,
+    Answers,
+}
+
+/// Puts a record into a unit: what lies on the path in its order; what hangs beside it behind the
+/// piece it hangs on, else in the order of the file.
+fn add(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
+    count(state, index, at, place);
+    let beside = state.unit[index as usize] != NONE;
+    let parent = state.link(index).parent.filter(|_| beside);
+    let parent = parent.and_then(|parent| state.resolve(parent, index));
+    let unit = &mut state.units[at];
+    let list = if place == Place::Reply { &mut unit.reply } else { &mut unit.answers };
+    let behind = parent.and_then(|parent| list.iter().rposition(|&other| other == parent));
+    let before = match behind {
+        Some(behind) => behind + 1,
+        None if beside => list.partition_point(|&other| other < index),
+        None => list.len(),
+    };
+    list.insert(before, index);
+}
+
+/// Notes the calls of a record, or which calls of its unit it answers.
+fn count(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
+    for part in state.parts(index) {
+        match (&part.kind, place) {
+            (Kind::Call(call), Place::Reply) => {
+                let key = call.id.as_deref().map(|id| (at, id));
+                if let Some(key) = key {
+                    state.calls.entry(key).or_default().0 += 1;
+                }
+            }
+            // A placeholder may still give way to the real answer.
+            (Kind::Answer(answer), Place::Answers)
+                if !is_placeholder(answer.content.of(state.fragments.source)) =>
+            {
+                let key = answer.id.as_deref().map(|id| (at, id));
+                if let Some(answered) = key.and_then(|key| state.calls.get_mut(&key)) {
+                    answered.1 += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a record answers a call of this unit that has no answer in it yet.
+fn answers_unit(state: &State<'_, '_>, at: usize, index: u32) -> bool {
+    let open = |id| state.calls.get(&(at, id)).is_some_and(|(calls, answers)| answers < calls);
+    state.answers(index).any(open)
+}
+
+/// Brings back what hangs beside the path: pieces of its replies, and answers to them.
+pub(super) fn recover(state: &mut State<'_, '_>) {
+    // Nearly always one pass does: parents stand before their children.
+    while look_beside(state) {}
+}
+
+/// One look at everything beside the path; says whether another one may find more.
+fn look_beside(state: &mut State<'_, '_>) -> bool {
+    let (mut found, mut early) = (false, false);
+    for index in 0..u32::try_from(state.links.len()).unwrap_or(NONE) {
+        if state.standing[index as usize] != Standing::Branch {
+            continue;
+        }
+        let link = state.link(index);
+        let parent = link.parent.and_then(|id| state.resolve(id, index));
+        let source = link.source.and_then(|id| state.resolve(id, index));
+        early |= parent.is_some_and(|parent| parent > index);
+        let unit_of = |record: Option<u32>| {
+            record.map(|record| state.unit[record as usize]).filter(|&unit| unit != NONE)
+        };
+        let hangs = unit_of(parent);
+        let Some(unit) = hangs.or_else(|| unit_of(source)) else { continue };
+        let at = unit as usize;
+        match state.role(index) {
+            // Pieces may hang on a record that is no message.
+            None => {
+                found |= state.unit[index as usize] == NONE;
+                state.unit[index as usize] = unit;
+            }
+            Some(Role::Assistant) => {
+                if link.reply.is_some() && link.reply == state.units[at].key {
+                    take(state, index, unit, Place::Reply);
+                    found = true;
+                }
+            }
+            Some(_) => {
+                if answers_unit(state, at, index) {
+                    take(state, index, unit, Place::Answers);
+                    found = true;
+                    // Not every version follows the note about the call where the parent is gone.
+                    if !state.manner.finds_siblings || hangs.is_none() {
+                        lose(state, index);
+                    }
+                }
+            }
+        }
+    }
+    found && early
+}
+
+fn take(state: &mut State<'_, '_>, index: u32, unit: u32, place: Place) {
+    // What hangs on something that a compaction carried over came along with it.
+    let first = state.units[unit as usize].reply.first();
+    let carried = first.is_some_and(|&at| state.standing[at as usize] == Standing::Carried);
+    state.standing[index as usize] = if carried { Standing::Carried } else { Standing::Recovered };
+    state.unit[index as usize] = unit;
+    add(state, index, unit as usize, place);
+}
+
+/// Puts an answer from elsewhere into a unit, and notes that the agent would not have found it.
+pub(super) fn rescue(state: &mut State<'_, '_>, index: u32, unit: u32) {
+    take(state, index, unit, Place::Answers);
+    lose(state, index);
+}
+
+fn lose(state: &mut State<'_, '_>, index: u32) {
+    let ids: Vec<String> = state.answers(index).map(str::to_owned).collect();
+    let shown = ids.iter().map(|id| crate::check::shown(Some(id))).collect::<Vec<_>>().join(", ");
+    let what =
+        format!("the answer to {shown} hangs beside the path, where the agent does not look");
+    let mend = format!("the answer to {shown} is linked into the path");
+    state.flaw(702, index, ids, what, mend, Strategy::Recover);
+}

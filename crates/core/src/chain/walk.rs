@@ -1,0 +1,186 @@
+//! The way from the last message back to a root.
+
+use super::{Carried, Standing, State};
+use crate::{check::shown, report::Strategy};
+
+/// Walks the path. A link into nowhere or in a circle is joined to the record before it.
+pub(super) fn walk(state: &mut State<'_, '_>) {
+    let mut ends = state.links.iter().zip(&state.standing);
+    let last =
+        ends.rposition(|(link, &standing)| link.fragment.is_some() && standing == Standing::Branch);
+    let mut below = Below::new(state);
+    let mut at = last.and_then(|last| u32::try_from(last).ok());
+    at = at.map(|last| leaf(state, last));
+    while let Some(index) = at {
+        state.standing[index as usize] = Standing::Path;
+        below.take(index);
+        state.path.push(index);
+        at = up(state, &mut below, index);
+    }
+    state.path.reverse();
+}
+
+/// The last message, unless it is an answer that came late: its turn went on without it, and the
+/// conversation ends where that way ends.
+fn leaf(state: &mut State<'_, '_>, last: u32) -> u32 {
+    let parent = state.link(last).parent.and_then(|parent| state.resolve(parent, last));
+    let key = parent.and_then(|parent| state.link(parent).reply);
+    if key.is_none() || !state.only_answers(last) {
+        return last;
+    }
+    // The last message of another turn, if the way from it leads through this one.
+    let of_turn = |state: &State<'_, '_>, index: u32| {
+        let parent = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
+        state.link(index).reply == key
+            || state.only_answers(index) && parent.is_some_and(|at| state.link(at).reply == key)
+    };
+    let other = (0..last).rev().find(|&index| {
+        state.standing[index as usize] == Standing::Branch
+            && state.role(index).is_some()
+            && !of_turn(state, index)
+    });
+    let Some(other) = other else { return last };
+    let mut at = Some(other);
+    // The way has to go on from the answer to another call of this turn, and without this answer.
+    let (mut beside, mut answered) = (false, false);
+    for _ in 0..state.links.len() {
+        let Some(index) = at else { break };
+        beside |= of_turn(state, index) && state.only_answers(index);
+        answered |= state.answers(index).any(|id| state.answers(last).any(|other| other == id));
+        if state.link(index).reply == key {
+            if !beside || answered {
+                return last;
+            }
+            let ids: Vec<String> = state.answers(last).map(str::to_owned).collect();
+            let shown: Vec<String> = ids.iter().map(|id| shown(Some(id))).collect();
+            let shown = shown.join(", ");
+            let what = format!(
+                "the answer to {shown} came late: it is the last record, where the agent begins to read, and its turn went on without it"
+            );
+            let mend = format!("the answer to {shown} is put behind its call");
+            state.flaw(702, last, ids, what, mend, Strategy::Recover);
+            return other;
+        }
+        at = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
+    }
+    last
+}
+
+/// The next record on the way.
+fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
+    let link = state.link(index);
+    let id = link.id.unwrap_or_default();
+    if let Some(first) = second_of_its_id(state, index) {
+        // Two records of one id and one parent: the second stands behind the first.
+        return Some(first);
+    }
+    let parent = link.parent?;
+    let found = state.resolve(parent, index);
+    let found = found.filter(|at| state.standing[*at as usize] != Standing::Side);
+    if let Some(found) = found
+        && state.standing[found as usize] == Standing::Branch
+    {
+        return Some(found);
+    }
+    let (code, what) = if found.is_some() {
+        (704, format!("record `{id}` has itself among its ancestors"))
+    } else {
+        (701, format!("the parent `{parent}` of record `{id}` is not in the file"))
+    };
+    let before = below.nearest(index);
+    if before.is_none() && found.is_none() {
+        // Nothing stands before it: its parent lies in another file, and nothing is lost.
+        return None;
+    }
+    let mend = match before.and_then(|at| state.link(at).id) {
+        Some(other) => format!("record `{id}` is linked to the record before it, `{other}`"),
+        None => format!("record `{id}` becomes the first of its conversation"),
+    };
+    state.flaw(code, index, vec![id.to_owned()], what, mend, Strategy::Recover);
+    before
+}
+
+/// The record of the same id that it stands behind.
+fn second_of_its_id(state: &State<'_, '_>, index: u32) -> Option<u32> {
+    let id = state.link(index).id?;
+    let first = state.ids.get(id).copied().filter(|&first| first != index)?;
+    let others = state.others.get(id)?;
+    let before = others.partition_point(|&other| other < index).checked_sub(1);
+    let other = before.and_then(|at| others.get(at)).copied().unwrap_or(first);
+    let same = state.link(other).parent == state.link(index).parent;
+    (same && state.standing[other as usize] == Standing::Branch).then_some(other)
+}
+
+/// Puts what a compaction carried over behind the record it names.
+pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
+    if carried.is_empty() {
+        return;
+    }
+    let mut path = Vec::with_capacity(state.path.len());
+    for index in std::mem::take(&mut state.path) {
+        path.push(index);
+        let here = state.link(index).id;
+        for carried in carried.iter().filter(|carried| here == Some(carried.anchor)) {
+            let named = carried.ids.iter().filter_map(|id| state.ids.get(id).copied()).collect();
+            let kept: Vec<u32> = carried.segment.map_or(named, |ends| segment(state, ends));
+            for kept in kept {
+                if state.standing[kept as usize] == Standing::Branch {
+                    state.standing[kept as usize] = Standing::Carried;
+                    path.push(kept);
+                }
+            }
+        }
+    }
+    state.path = path;
+}
+
+/// The records from the first to the last of a segment; none if the way does not lead there.
+fn segment(state: &State<'_, '_>, (last, first): (&str, &str)) -> Vec<u32> {
+    let mut found = Vec::new();
+    let mut at = state.ids.get(last).copied();
+    while let Some(index) = at {
+        // A way longer than the file goes in circles.
+        if found.len() > state.links.len() {
+            return Vec::new();
+        }
+        found.push(index);
+        let link = state.link(index);
+        if link.id == Some(first) {
+            found.reverse();
+            return found;
+        }
+        at = link.parent.and_then(|parent| state.resolve(parent, index));
+    }
+    Vec::new()
+}
+
+/// Finds the nearest record before another one that is not on the path yet.
+struct Below {
+    /// For each record itself if it is free, else one nearer to the answer; shifted by one.
+    free: Vec<u32>,
+}
+
+impl Below {
+    fn new(state: &State<'_, '_>) -> Below {
+        let mut free = vec![0; state.links.len() + 1];
+        for (index, standing) in (0..).zip(&state.standing) {
+            let at = index as usize;
+            free[at + 1] = if *standing == Standing::Branch { index + 1 } else { index };
+        }
+        Below { free }
+    }
+
+    fn take(&mut self, index: u32) {
+        self.free[index as usize + 1] = index;
+    }
+
+    fn nearest(&mut self, index: u32) -> Option<u32> {
+        let mut at = index;
+        while self.free[at as usize] != at {
+            let next = self.free[at as usize];
+            self.free[at as usize] = self.free[next as usize];
+            at = self.free[at as usize];
+        }
+        at.checked_sub(1)
+    }
+}
