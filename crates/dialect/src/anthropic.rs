@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::{body, message};
+pub(crate) use read::{block, body, known, message};
 pub(crate) use write::SPELLING;

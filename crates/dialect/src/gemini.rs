@@ -3,5 +3,5 @@
 mod read;
 mod write;
 
-pub(crate) use read::message;
+pub(crate) use read::{message, part};
 pub(crate) use write::SPELLING;

@@ -15,6 +15,8 @@ mod openai_responses;
 mod anthropic;
 mod gemini;
 mod bedrock;
+pub mod canon;
+pub mod session;
 
 use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};
 

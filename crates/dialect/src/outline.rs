@@ -38,6 +38,15 @@ impl Once {
         self.0 |= 1 << bit;
         Ok(())
     }
+
+    /// Refuses a second field of a name that is in a list of at most 32.
+    #[inline]
+    pub(crate) fn one_of(&mut self, scan: &Scanner<'_>, known: &[&[u8]], key: &[u8]) -> Scan<()> {
+        match known.iter().position(|known| *known == key) {
+            Some(at) => self.field(scan, u32::try_from(at).unwrap_or(0), key),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A string value; other values are skipped and count as none.

@@ -19,7 +19,7 @@ mod quoted;
 mod arguments;
 
 pub(crate) use arguments::{Encoding, respelled};
-pub(crate) use blocks::Spelling;
+pub(crate) use blocks::{Spelling, Spoken, write as write_blocks, write_parts as write_block_list};
 pub(crate) use patch::{Change, Changes, patch};
 pub(crate) use quoted::{Element, Quoted};
 pub(crate) use writer::{Chunk, Writer};
@@ -132,16 +132,23 @@ fn write_list(out: &mut Writer<'_>, draft: &Draft<'_>, list: Span, slots: &[Slot
     out.copy(Span { start: spans.last().map_or(list.end - 1, |last| last.end), end: list.end });
 }
 
-fn write_slot(out: &mut Writer<'_>, draft: &Draft<'_>, slot: &Slot<'_>) {
+/// Writes one message of a repaired history.
+pub(crate) fn write_slot(out: &mut Writer<'_>, draft: &Draft<'_>, slot: &Slot<'_>) {
     let origin = slot.origin.and_then(|at| draft.messages.get(at));
     match (draft.wire, origin) {
         (Wire::OpenaiChat, Some(message)) => openai_chat::rewritten(out, draft, message, slot),
         (Wire::OpenaiChat, None) => openai_chat::written(out, slot),
         (Wire::OpenaiResponses, Some(message)) => openai_responses::rewritten(out, message, slot),
         (Wire::OpenaiResponses, None) => openai_responses::written(out, slot),
-        (Wire::Anthropic, _) => blocks::write(out, draft, origin, slot, &anthropic::SPELLING),
-        (Wire::Gemini, _) => blocks::write(out, draft, origin, slot, &gemini::SPELLING),
-        (Wire::Bedrock, _) => blocks::write(out, draft, origin, slot, &bedrock::SPELLING),
+        (Wire::Anthropic, _) => {
+            blocks::write(out, draft, origin, &Spoken::of(slot), &anthropic::SPELLING)
+        }
+        (Wire::Gemini, _) => {
+            blocks::write(out, draft, origin, &Spoken::of(slot), &gemini::SPELLING)
+        }
+        (Wire::Bedrock, _) => {
+            blocks::write(out, draft, origin, &Spoken::of(slot), &bedrock::SPELLING)
+        }
     }
     debug_assert!(draft.layout() != Layout::Blocks || slot.role != foxwedge_core::Role::Answer);
 }

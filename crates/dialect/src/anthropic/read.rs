@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-fn known(role: &str) -> Option<Role> {
+pub(crate) fn known(role: &str) -> Option<Role> {
     Some(match role {
         "user" => Role::User,
         "assistant" => Role::Assistant,
@@ -78,7 +78,8 @@ pub(crate) fn body<'a>(
     })
 }
 
-fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+/// Reads one block.
+pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let source = reader.source;
     let mut once = Once::default();
     let mut kind = None;

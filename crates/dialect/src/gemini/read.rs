@@ -61,7 +61,8 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
     Ok(())
 }
 
-fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+/// Reads one part.
+pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let source = reader.source;
     let mut once = Once::default();
     let mut says = None;

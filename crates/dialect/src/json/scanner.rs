@@ -50,6 +50,22 @@ impl<'a> Scanner<'a> {
         Scanner { at: (span.start as usize).min(end), ..Scanner::unchecked(source) }
     }
 
+    /// A scanner for a piece of a text that was not scanned before.
+    pub(crate) fn on_line(source: &'a str, span: Span) -> Scanner<'a> {
+        let controls = strings::has_control(span.of(source).as_bytes());
+        Scanner { controls, ..Scanner::within(source, span) }
+    }
+
+    /// Where it stands, to come back to.
+    pub(crate) fn mark(&self) -> (usize, usize) {
+        (self.at, self.depth)
+    }
+
+    /// Goes back to where it stood.
+    pub(crate) fn reset(&mut self, (at, depth): (usize, usize)) {
+        (self.at, self.depth) = (at, depth);
+    }
+
     /// The byte the scanner stands at.
     pub(crate) fn position(&self) -> usize {
         self.at

@@ -29,12 +29,28 @@ pub(crate) struct Spelling {
     pub(crate) element: fn(&str, Span) -> Element,
 }
 
+/// What a message shall say.
+pub(crate) struct Spoken<'p, 'a> {
+    pub(crate) role: Role,
+    pub(crate) pieces: &'p [Piece<'a>],
+    /// What its content field holds.
+    pub(crate) content: Content,
+    /// Its role has to be written anew.
+    pub(crate) recast: bool,
+}
+
+impl<'p, 'a> Spoken<'p, 'a> {
+    pub(crate) fn of(slot: &'p Slot<'a>) -> Spoken<'p, 'a> {
+        Spoken { role: slot.role, pieces: &slot.pieces, content: slot.content, recast: slot.recast }
+    }
+}
+
 /// Writes one message, on the envelope of the original where there is one.
 pub(crate) fn write(
     out: &mut Writer<'_>,
     draft: &Draft<'_>,
     origin: Option<&Message>,
-    slot: &Slot<'_>,
+    slot: &Spoken<'_, '_>,
     spelling: &Spelling,
 ) {
     let mut list = out.inner();
@@ -61,14 +77,15 @@ pub(crate) fn write(
     }
 }
 
-fn write_parts(
+/// Writes the list of blocks of a message.
+pub(crate) fn write_parts(
     out: &mut Writer<'_>,
     draft: &Draft<'_>,
     origin: Option<&Message>,
-    slot: &Slot<'_>,
+    slot: &Spoken<'_, '_>,
     spelling: &Spelling,
 ) {
-    if let [piece] = slot.pieces.as_slice()
+    if let [piece] = slot.pieces
         && slot.content == Content::Text
         && piece.source == Source::Kept
         && piece.part.span.of(draft.source).starts_with('"')

@@ -1,0 +1,177 @@
+//! Codex: `sessions/<date>/rollout-<time>-<id>.jsonl`.
+//!
+//! A line is `{timestamp, ordinal?, type, payload}`. Lines of the type `response_item` are the
+//! items of a Responses request; a compaction replaces everything before it, and a rollback takes
+//! the last turns away.
+
+use foxwedge_core::{Draft, Kind, Role, Span};
+
+use super::{
+    about::About,
+    log::{Control, Seen, said, spelled},
+};
+use crate::{
+    json::{Scan, Scanner, Shape, elements, field, says},
+    openai_responses,
+    outline::{Once, Reader},
+};
+
+mod write;
+
+pub(super) use write::{Ordinals, envelope, tell};
+
+/// Whether an object is a record and not something inside one.
+pub(super) fn is_record(source: &str, object: Span) -> bool {
+    ["timestamp", "type", "payload"].iter().all(|key| field(source, object, key).is_some())
+}
+
+/// Reads one record.
+pub(super) fn record<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    seen: &mut Seen<'a>,
+    about: &mut About<'a>,
+) -> Scan<()> {
+    let source = reader.source;
+    let mut payload = None;
+    let mut read = false;
+    let mut once = Once::default();
+    scan.object(|scan, key, _| {
+        once.one_of(scan, &[b"type", b"payload", b"ordinal"], key)?;
+        match key {
+            b"type" => seen.kind = spelled(scan, source)?.unwrap_or_default(),
+            b"timestamp" => seen.time = spelled(scan, source)?,
+            b"payload" if seen.kind == "response_item" && scan.shape()? == Shape::Object => {
+                openai_responses::item(scan, reader)?;
+                read = true;
+            }
+            b"payload" => payload = Some(scan.skip()?),
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    if let Some(time) = seen.time {
+        about.started.get_or_insert(time.into());
+        about.updated = Some(time.into());
+    }
+    match (seen.kind, payload) {
+        ("response_item", Some(payload)) => item(payload, reader)?,
+        ("response_item", None) if !read => {
+            return scan.trouble("a `response_item` without a payload");
+        }
+        ("compacted", Some(payload)) => {
+            seen.control = Some(Control::Compacted);
+            if let Some(list) = field(source, payload, "replacement_history")
+                && list.of(source).starts_with('[')
+            {
+                seen.control = Some(Control::Replaced);
+                for one in elements(source, list) {
+                    item(one, reader)?;
+                }
+            }
+        }
+        ("event_msg", Some(payload))
+            if says(source, payload, "type").as_deref() == Some("thread_rolled_back") =>
+        {
+            let turns = field(source, payload, "num_turns");
+            let turns = turns.and_then(|turns| turns.of(source).parse().ok()).unwrap_or(0);
+            seen.control = Some(Control::RolledBack(turns));
+        }
+        ("session_meta", Some(payload)) => meta(source, payload, about)?,
+        ("turn_context", Some(payload)) => {
+            let mut scan = Scanner::within(source, payload);
+            scan.object(|scan, key, _| {
+                match key {
+                    b"model" => about.model = said(scan, source)?.or(about.model.take()),
+                    _ => drop(scan.skip()?),
+                }
+                Ok(())
+            })
+            .map(drop)
+            .or(Ok(()))?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn item<'a>(span: Span, reader: &mut Reader<'a>) -> Scan<()> {
+    let mut scan = Scanner::within(reader.source, span);
+    match scan.shape()? {
+        Shape::Object => openai_responses::item(&mut scan, reader),
+        _ => scan.trouble("an item is not an object"),
+    }
+}
+
+/// The first of them names the session; later ones were copied from where it was forked.
+fn meta<'a>(source: &'a str, payload: Span, about: &mut About<'a>) -> Scan<()> {
+    if about.id.is_some() || !payload.of(source).starts_with('{') {
+        return Ok(());
+    }
+    let mut scan = Scanner::within(source, payload);
+    scan.object(|scan, key, _| {
+        match key {
+            b"id" => about.id = said(scan, source)?,
+            b"cwd" => about.folder = said(scan, source)?,
+            b"cli_version" => about.version = said(scan, source)?,
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// Whether the agent itself leaves an item out.
+pub(super) fn is_hidden(fragments: &Draft<'_>, message: usize) -> bool {
+    let Some(header) = fragments.messages.get(message) else { return true };
+    matches!(fragments.parts_of(header), [part] if matches!(part.kind, Kind::Other))
+        && says(fragments.source, header.span, "type").as_deref() == Some("ghost_snapshot")
+}
+
+/// Takes the last turns away: from the nth-last message of the user on, and with it what the agent
+/// said about its surroundings just before.
+pub(super) fn roll_back(fragments: &Draft<'_>, visible: &mut Vec<(u32, u32)>, turns: usize) {
+    let message = |at: &(u32, u32)| fragments.messages.get(at.1 as usize);
+    let mut left = turns;
+    let mut cut = visible.len();
+    for (place, at) in visible.iter().enumerate().rev() {
+        if left == 0 {
+            break;
+        }
+        if message(at).is_some_and(|header| header.role == Role::User)
+            && !is_surroundings(fragments, at.1)
+        {
+            left -= 1;
+            cut = place;
+        }
+    }
+    visible.truncate(cut);
+    while turns > 0
+        && visible.last().is_some_and(|at| {
+            message(at).is_some_and(|header| header.role.is_system())
+                || is_surroundings(fragments, at.1)
+        })
+        && visible.iter().any(|at| {
+            message(at).is_some_and(|header| header.role == Role::User)
+                && !is_surroundings(fragments, at.1)
+        })
+    {
+        visible.pop();
+    }
+}
+
+/// Whether a user message was written by the agent about its surroundings.
+fn is_surroundings(fragments: &Draft<'_>, message: u32) -> bool {
+    const MARKS: [&str; 4] =
+        ["<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>"];
+    let Some(header) = fragments.messages.get(message as usize) else { return false };
+    let parts = fragments.parts_of(header);
+    !parts.is_empty()
+        && parts.iter().all(|part| {
+            let text = field(fragments.source, part.span, "text").unwrap_or(part.span);
+            let text = text.of(fragments.source).trim_start_matches('"');
+            MARKS.iter().any(|mark| text.starts_with(mark))
+        })
+}

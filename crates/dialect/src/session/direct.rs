@@ -1,0 +1,155 @@
+//! Repairs files that are one plain sequence: every message is a record, or lies in one.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_core::{Message, Repair, Slot, Span};
+
+use super::{
+    Agent, Session, codex,
+    emit::{Edits, emit},
+    place::longest_rise,
+    rewritten::Rewritten,
+};
+use crate::splice::{Change, Chunk, Writer, patch, write_slot};
+
+/// Writes the file that a repair makes of a session.
+pub(super) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritten<'a> {
+    let job = Direct { session, repair };
+    let mut edits = Edits::default();
+    let moved = job.moved();
+    // Slots of each record, in order; new ones stand behind the record before them.
+    let mut stays: HashMap<u32, Vec<&Slot<'a>>> = HashMap::new();
+    let mut anchor = None;
+    let mut late = Vec::new();
+    for slot in &repair.slots {
+        let own = slot.origin.filter(|origin| !moved.contains(origin));
+        match own.and_then(|origin| job.record(origin)) {
+            Some(record) => {
+                anchor = Some(record);
+                stays.entry(record).or_default().push(slot);
+            }
+            None => late.push((anchor, slot)),
+        }
+    }
+    for message in 0..session.draft().messages.len() {
+        if let Some(record) = job.record(message) {
+            let slots = stays.get(&record).map_or(&[][..], Vec::as_slice);
+            if job.is_changed(record, slots) {
+                edits.changed.entry(record).or_insert_with(|| job.changed(record, slots));
+            }
+        }
+    }
+    let mut ordinals = codex::Ordinals::new(session, &edits);
+    for (anchor, slot) in late {
+        let near = anchor.or_else(|| session.chain.records.first().copied()).unwrap_or(0);
+        let new = job.added(near, slot, &mut ordinals);
+        match anchor {
+            Some(anchor) => edits.behind.entry(anchor).or_default().push(new),
+            None => edits.first.push(new),
+        }
+    }
+    emit(session, repair, edits)
+}
+
+struct Direct<'d, 'a> {
+    session: &'d Session<'a>,
+    repair: &'d Repair<'a>,
+}
+
+impl<'a> Direct<'_, 'a> {
+    fn record(&self, message: usize) -> Option<u32> {
+        self.session.chain.records_of(message).first().copied()
+    }
+
+    /// Messages that stand elsewhere after the repair.
+    fn moved(&self) -> HashSet<usize> {
+        let origins = self.repair.slots.iter().filter_map(|slot| slot.origin);
+        let order: Vec<u32> = origins.filter_map(|origin| u32::try_from(origin).ok()).collect();
+        if order.is_sorted() {
+            return HashSet::new();
+        }
+        let kept = longest_rise(&order);
+        order.into_iter().filter(|at| !kept.contains(at)).map(|at| at as usize).collect()
+    }
+
+    /// Whether the messages of a record are not what they were.
+    fn is_changed(&self, record: u32, slots: &[&Slot<'_>]) -> bool {
+        let span = self.session.log.records[record as usize].span;
+        let lone = &self.repair.surrogates;
+        let first = lone.partition_point(|lone| lone.start < span.start);
+        let half = lone.get(first).is_some_and(|lone| lone.end <= span.end);
+        half || slots.len() != self.session.messages_in(record)
+            || slots.iter().any(|slot| slot.touched)
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer::new(self.session.log.source, &self.repair.surrogates)
+    }
+
+    /// One message, as the provider spells it.
+    fn spell(&self, slot: &Slot<'_>) -> Vec<Chunk> {
+        let mut out = self.writer();
+        let draft = self.session.draft();
+        let origin = slot.origin.and_then(|origin| draft.messages.get(origin));
+        match origin.filter(|_| !slot.touched) {
+            Some(Message { span, .. }) => out.copy(*span),
+            None => write_slot(&mut out, draft, slot),
+        }
+        out.finish()
+    }
+
+    /// A record whose messages changed; nothing if none is left.
+    fn changed(&self, record: u32, slots: &[&Slot<'_>]) -> Vec<Chunk> {
+        let span = self.session.log.records[record as usize].span;
+        let mut out = self.writer();
+        match (self.session.agent, slots) {
+            (Agent::Codex, _) if self.session.is_nested(record) => {
+                let mut list = self.writer();
+                for (at, slot) in slots.iter().enumerate() {
+                    list.text(if at == 0 { "[" } else { "," });
+                    list.append(self.spell(slot));
+                }
+                list.text(if slots.is_empty() { "[]" } else { "]" });
+                let inside = vec![("replacement_history", Change::Chunks(list.finish()))];
+                patch(&mut out, span, vec![("payload", Change::Inside(inside))]);
+            }
+            (_, []) => {}
+            (Agent::Codex, [slot, ..]) => {
+                let payload = Change::Chunks(self.spell(slot));
+                patch(&mut out, span, vec![("payload", payload)]);
+            }
+            (_, [slot, ..]) => out.append(self.spell(slot)),
+        }
+        out.finish()
+    }
+
+    /// A new record, shaped like the one before it.
+    fn added(&self, near: u32, slot: &Slot<'_>, ordinals: &mut codex::Ordinals) -> Vec<Chunk> {
+        let mut out = self.writer();
+        let said = self.spell(slot);
+        if self.session.agent == Agent::Codex {
+            codex::envelope(self.session, &mut out, near, ordinals.next(near), said);
+        } else {
+            out.append(said);
+        }
+        out.finish()
+    }
+}
+
+impl Session<'_> {
+    /// How many messages of the conversation lie in a record.
+    fn messages_in(&self, record: u32) -> usize {
+        let first = self.chain.records.partition_point(|&other| other < record);
+        self.chain.records.iter().skip(first).take_while(|&&other| other == record).count()
+    }
+
+    /// Whether a record holds a list of messages.
+    fn is_nested(&self, record: u32) -> bool {
+        self.log.records.get(record as usize).is_some_and(|record| record.kind == "compacted")
+    }
+
+    /// The span of a record.
+    pub(super) fn span(&self, record: u32) -> Span {
+        self.log.records.get(record as usize).map_or(Span::NOWHERE, |record| record.span)
+    }
+}

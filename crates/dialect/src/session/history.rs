@@ -1,0 +1,85 @@
+//! The conversation of a session file, told in the wire format of its agent.
+
+use foxwedge_core::{Content, Message, Part, Role};
+
+use super::{Agent, Session, codex, gemini_cli, neovate};
+use crate::json::quote;
+
+/// The list of messages, one a line.
+pub(super) fn history(session: &Session<'_>) -> String {
+    let draft = session.draft();
+    let mut out = String::with_capacity(draft.source.len() / 2 + 2);
+    for (at, message) in draft.messages.iter().enumerate() {
+        out.push_str(if at == 0 { "[\n" } else { ",\n" });
+        let parts = draft.parts_of(message);
+        match session.agent {
+            Agent::ClaudeCode | Agent::Cline => blocks(&mut out, draft.source, message, parts),
+            Agent::Neovate => told(&mut out, draft.source, message, parts, neovate::tell),
+            Agent::Codex => codex::tell(&mut out, draft.source, message),
+            Agent::GeminiCli => gemini_cli::tell(&mut out, draft.source, message, parts),
+        }
+    }
+    out.push_str(if draft.messages.is_empty() { "[]\n" } else { "\n]\n" });
+    out
+}
+
+/// A message of blocks that are spelled as the provider spells them.
+fn blocks(out: &mut String, source: &str, message: &Message, parts: &[Part<'_>]) {
+    out.push_str("{\"role\":");
+    out.push_str(&quote(name(message.role)));
+    out.push_str(",\"content\":");
+    if let [only] = parts
+        && message.content == Content::Text
+    {
+        out.push_str(only.span.of(source));
+    } else {
+        for (at, part) in parts.iter().enumerate() {
+            out.push(if at == 0 { '[' } else { ',' });
+            let said = part.span.of(source);
+            if said.starts_with('"') {
+                out.push_str("{\"type\":\"text\",\"text\":");
+                out.push_str(said);
+                out.push('}');
+            } else {
+                out.push_str(said);
+            }
+        }
+        out.push_str(if parts.is_empty() { "[]" } else { "]" });
+    }
+    out.push('}');
+}
+
+/// A message of parts that the agent spells in its own way.
+fn told(
+    out: &mut String,
+    source: &str,
+    message: &Message,
+    parts: &[Part<'_>],
+    tell: fn(&mut String, &str, &Part<'_>) -> bool,
+) {
+    out.push_str(&format!("{{\"role\":{},\"content\":", quote(name(message.role))));
+    if let [only] = parts
+        && message.content == Content::Text
+    {
+        out.push_str(only.span.of(source));
+    } else {
+        let start = out.len();
+        for part in parts {
+            out.push(if out.len() == start { '[' } else { ',' });
+            if !tell(out, source, part) {
+                out.pop();
+            }
+        }
+        out.push_str(if out.len() == start { "[]" } else { "]" });
+    }
+    out.push('}');
+}
+
+/// A role as Anthropic spells it.
+fn name(role: Role) -> &'static str {
+    match role {
+        Role::Assistant => "assistant",
+        Role::System | Role::Developer => "system",
+        Role::User | Role::Answer | Role::Neutral | Role::Unknown => "user",
+    }
+}

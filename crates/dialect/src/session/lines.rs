@@ -1,0 +1,159 @@
+//! A file cut into records: one a line, or the elements of one list.
+
+use foxwedge_core::Span;
+
+use crate::json::{Scanner, Shape};
+
+/// How the records of a file are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Container {
+    /// One a line.
+    Lines,
+    /// The elements of a list; its place, brackets included as far as they are there.
+    List(Span),
+}
+
+/// A record, or what is left of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Raw {
+    /// Where it lies.
+    pub(super) span: Span,
+    /// Its line, counted from zero.
+    pub(super) line: u32,
+    pub(super) state: State,
+}
+
+/// How a record was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// A whole record on a line of its own.
+    Whole,
+    /// A whole record that shares its line with something else.
+    Glued,
+    /// No record: the beginning or the end of one.
+    Torn,
+}
+
+/// The lines that hold something. Whether they are records is for the reader to find out.
+pub(super) fn lines(source: &str) -> impl Iterator<Item = Raw> {
+    let bytes = source.as_bytes();
+    let mut start = 0;
+    let mut line = 0;
+    std::iter::from_fn(move || {
+        loop {
+            if start >= bytes.len() {
+                return None;
+            }
+            let rest = bytes.get(start..)?;
+            let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let held = source.get(start..end).unwrap_or("");
+            let trimmed = held.trim_start_matches([' ', '\t', '\r']);
+            let from = start + (held.len() - trimmed.len());
+            let upto = from + trimmed.trim_end_matches([' ', '\t', '\r']).len();
+            let raw = Raw { span: Span::new(from, upto), line, state: State::Whole };
+            start = end + 1;
+            line += 1;
+            if upto > from {
+                return Some(raw);
+            }
+        }
+    })
+}
+
+/// Tries after the end of which a torn line is given up.
+const TRIES: usize = 32;
+
+/// Whole records in a line that is not one: a torn write is often followed by the next record on
+/// the same line. `is_record` tells a record from an object inside one.
+pub(super) fn salvage(source: &str, torn: Raw, is_record: impl Fn(&str, Span) -> bool) -> Vec<Raw> {
+    let held = torn.span.of(source);
+    let base = torn.span.start as usize;
+    let mut found = Vec::new();
+    let mut from = 0;
+    for _ in 0..TRIES {
+        let Some(open) = held.get(from..).and_then(|rest| rest.find("{\"")) else { break };
+        let start = from + open;
+        match whole(source, base + start, torn.span.end as usize) {
+            Some(span) if is_record(source, span) && stands_alone(source, span, torn.span) => {
+                found.push(Raw { span, state: State::Glued, ..torn });
+                from = span.end as usize - base;
+            }
+            _ => from = start + 1,
+        }
+    }
+    found
+}
+
+/// Nothing, or another object, stands behind it.
+fn stands_alone(source: &str, span: Span, line: Span) -> bool {
+    let behind = source.get(span.end as usize..line.end as usize).unwrap_or("").trim_start();
+    behind.is_empty() || behind.starts_with('{')
+}
+
+/// The object at a place, if it is whole.
+fn whole(source: &str, start: usize, end: usize) -> Option<Span> {
+    let mut scan = Scanner::on_line(source, Span::new(start, end));
+    (scan.shape() == Ok(Shape::Object)).then(|| scan.skip().ok())?
+}
+
+/// What is left of a list behind its last whole element.
+pub(super) fn rest(source: &str, after: usize) -> Span {
+    let rest = source.get(after..).unwrap_or("");
+    let torn = rest.trim_start_matches([',', ' ', '\t', '\r', '\n']);
+    let torn = Span::new(after + (rest.len() - torn.len()), after + rest.trim_end().len());
+    if torn.is_empty() { Span::new(source.len(), source.len()) } else { torn }
+}
+
+/// Counts lines as one goes.
+pub(super) struct LineCount<'a> {
+    source: &'a [u8],
+    at: usize,
+    line: u32,
+}
+
+impl<'a> LineCount<'a> {
+    pub(super) fn new(source: &'a str) -> LineCount<'a> {
+        LineCount { source: source.as_bytes(), at: 0, line: 0 }
+    }
+
+    /// The line of a place; places come in order.
+    pub(super) fn at(&mut self, place: usize) -> u32 {
+        let passed = self.source.get(self.at..place).unwrap_or(&[]);
+        let breaks = memchr::memchr_iter(b'\n', passed).count();
+        self.line += u32::try_from(breaks).unwrap_or(0);
+        self.at = self.at.max(place);
+        self.line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_and_blank_ones_skipped() {
+        let source = "{}\r\n\n  {\"a\":1}\t\n{";
+        let found: Vec<(&str, u32)> =
+            lines(source).map(|raw| (raw.span.of(source), raw.line)).collect();
+        assert_eq!(found, [("{}", 0), ("{\"a\":1}", 2), ("{", 3)]);
+    }
+
+    #[test]
+    fn whole_records_are_found_behind_torn_ones() {
+        let is_record = |source: &str, span: Span| span.of(source).starts_with("{\"type\"");
+        let table: [(&str, &[&str]); 6] = [
+            (r#"{"type":"a","x":{"y"#, &[]),
+            (r#"{"type":"a","x{"type":"b"}"#, &[r#"{"type":"b"}"#]),
+            (r#"{"type":"a"}{"type":"b"}"#, &[r#"{"type":"a"}"#, r#"{"type":"b"}"#]),
+            (r#"{"a":{"type":"b"}"#, &[r#"{"type":"b"}"#]),
+            (r#"{"a":{"type":"b"},"c"#, &[]),
+            (r#"{"type":"a"} {"type":"b"#, &[r#"{"type":"a"}"#]),
+        ];
+        for (line, expected) in table {
+            let torn = Raw { span: Span::new(0, line.len()), line: 0, state: State::Torn };
+            let found = salvage(line, torn, is_record);
+            let found: Vec<&str> = found.iter().map(|raw| raw.span.of(line)).collect();
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+}

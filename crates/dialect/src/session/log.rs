@@ -1,0 +1,446 @@
+//! The records of a session file, read in one pass.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{
+    Builder, Content, Draft, Fix, Flaw, Marks, Role, Severity, Span, Strategy,
+    chain::{Carried, Link},
+};
+
+use super::{
+    Agent, Text,
+    about::About,
+    gemini_cli::{Entry, Step},
+    lines::{Container, LineCount, Raw, State, lines, rest, salvage},
+};
+use crate::{
+    error::ReadError,
+    json::{Scan, Scanner, Shape, Trouble},
+    outline::{Reader, Want},
+};
+
+/// A record as it lies in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record<'a> {
+    pub(super) span: Span,
+    /// Counted from zero.
+    pub(super) line: u32,
+    pub(super) state: State,
+    /// The agent's word for what it is.
+    pub(super) kind: &'a str,
+    /// When it was written, as spelled.
+    pub(super) time: Option<&'a str>,
+}
+
+/// All records of a file.
+#[derive(Debug)]
+pub(super) struct Log<'a> {
+    pub(super) source: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) container: Container,
+    pub(super) records: Vec<Record<'a>>,
+    pub(super) links: Vec<Link<'a>>,
+    pub(super) carried: Vec<Carried<'a>>,
+    /// Records that change which of the others count.
+    pub(super) controls: Vec<(u32, Control)>,
+    pub(super) steps: Vec<(u32, Step<'a>)>,
+    /// All versions of all messages, in agents that write them again.
+    pub(super) entries: Vec<Entry<'a>>,
+    /// Lines that could not be read as they are: record, line, flaw.
+    pub(super) flaws: Vec<(u32, u32, Flaw)>,
+}
+
+/// What a reader saw in one record.
+#[derive(Default)]
+pub(super) struct Seen<'a> {
+    pub(super) kind: &'a str,
+    pub(super) time: Option<&'a str>,
+    pub(super) link: Link<'a>,
+    /// The message in it: who speaks, where, and what its content is.
+    pub(super) message: Option<(Role, Span, Content, Marks)>,
+    pub(super) carried: Option<Carried<'a>>,
+    pub(super) control: Option<Control>,
+    /// Messages that are versions of each other.
+    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) step: Option<Step<'a>>,
+}
+
+/// A record that changes which of the others count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Control {
+    /// Of what came before only the user's messages are left.
+    Compacted,
+    /// The messages in this record take the place of everything before.
+    Replaced,
+    /// The last turns are gone.
+    RolledBack(usize),
+    /// A summary of everything before.
+    Summary,
+}
+
+/// Reads one record of an agent's file.
+pub(super) type ReadRecord<'a> =
+    fn(&mut Scanner<'a>, &mut Reader<'a>, &mut Seen<'a>, &mut About<'a>) -> Scan<()>;
+
+/// What Anthropic takes in a whole request; a record beyond that cannot be sent.
+pub(super) const LARGEST: usize = 32 * 1024 * 1024;
+
+/// Reads a file of one record a line. The second half holds the messages of all records.
+pub(super) fn by_line<'a>(
+    text: &'a Text<'_>,
+    agent: Agent,
+    want: Want,
+    read: ReadRecord<'a>,
+) -> Result<(Log<'a>, Draft<'a>, About<'a>), ReadError> {
+    let mut reading = Reading::new(text, agent, want, read);
+    for raw in lines(text.as_str()) {
+        reading.line(raw)?;
+    }
+    Ok(reading.finish(text))
+}
+
+/// Reads a file whose records are the elements of a list that begins at a place.
+pub(super) fn by_element<'a>(
+    text: &'a Text<'_>,
+    agent: Agent,
+    want: Want,
+    list: usize,
+    read: ReadRecord<'a>,
+) -> Result<(Log<'a>, Draft<'a>, About<'a>), ReadError> {
+    let mut reading = Reading::new(text, agent, want, read);
+    let source = text.as_str();
+    if source.trim().is_empty() {
+        return Ok(reading.finish(text));
+    }
+    let mut lines = LineCount::new(source);
+    let mut refused = None;
+    let mut scan = Scanner::on_line(source, Span::new(list, source.len()));
+    let span = scan.array(|scan, _| {
+        scan.shape()?;
+        let start = scan.position();
+        let raw = |end: usize| Raw { span: Span::new(start, end), line: 0, state: State::Whole };
+        reading.element(scan, start, lines.at(start)).inspect_err(|trouble| {
+            // It is JSON, but not as we know it.
+            let mut again = Scanner::on_line(source, Span::new(start, source.len()));
+            if again.skip().is_ok() {
+                let raw = Raw { line: lines.at(start), ..raw(start) };
+                refused = Some(malformed(raw, trouble.clone()));
+            }
+        })
+    });
+    reading.lone.append(&mut scan.lone);
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
+    let end = source.len();
+    // What stands around the list has to be whole, too.
+    let around = source.get(..list).unwrap_or("").trim();
+    if !around.is_empty() && (agent == Agent::Cline || !around.starts_with('{')) {
+        let what = "the file does not begin with a list of messages".to_owned();
+        return Err(ReadError::Malformed { at: 0, place: None, what });
+    }
+    let mut whole = Scanner::on_line(source, Span::new(0, source.len()));
+    let closed = around.is_empty() || whole.skip().and_then(|_| whole.end()).is_ok();
+    if span.is_err() || !closed {
+        let last = reading.log.records.last().map_or(list + 1, |last| last.span.end as usize);
+        let after = span.as_ref().map_or(last, |span| span.end as usize);
+        let torn = rest(source, after);
+        let raw = Raw { span: torn, line: lines.at(torn.start as usize), state: State::Torn };
+        let record = reading.log.records.len();
+        reading.opaque(raw);
+        reading.log.container = Container::List(Span::new(list, end));
+        reading.torn(record, raw, 0);
+    }
+    reading.log.container = Container::List(span.unwrap_or(Span::new(list, end)));
+    Ok(reading.finish(text))
+}
+
+fn malformed(raw: Raw, trouble: Trouble) -> ReadError {
+    ReadError::Malformed {
+        at: trouble.at,
+        place: Some(format!("line {}", raw.line + 1)),
+        what: trouble.what.into_owned(),
+    }
+}
+
+struct Reading<'a> {
+    agent: Agent,
+    reader: Reader<'a>,
+    read: ReadRecord<'a>,
+    about: About<'a>,
+    lone: Vec<Span>,
+    log: Log<'a>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(text: &'a Text<'_>, agent: Agent, want: Want, read: ReadRecord<'a>) -> Reading<'a> {
+        let source = text.as_str();
+        let reader = Reader {
+            source,
+            builder: Builder::new(source, agent.wire()),
+            want,
+            compaction: false,
+            waiting: Vec::new(),
+        };
+        let log = Log {
+            source,
+            bytes: text.bytes(),
+            container: Container::Lines,
+            records: Vec::with_capacity(source.len() / 1024 + 8),
+            links: Vec::with_capacity(source.len() / 1024 + 8),
+            carried: Vec::new(),
+            controls: Vec::new(),
+            steps: Vec::new(),
+            entries: Vec::new(),
+            flaws: Vec::new(),
+        };
+        Reading { agent, reader, read, about: About::default(), lone: Vec::new(), log }
+    }
+
+    fn finish(mut self, text: &Text<'_>) -> (Log<'a>, Draft<'a>, About<'a>) {
+        self.damage(text);
+        self.reader.builder.body().surrogates = self.lone;
+        (self.log, self.reader.builder.finish(), self.about)
+    }
+
+    /// Reads a line: one record, or what can be saved of it.
+    fn line(&mut self, raw: Raw) -> Result<(), ReadError> {
+        let source = self.log.source;
+        let trouble = match self.record(raw) {
+            Ok(()) => {
+                self.oversized(raw);
+                return Ok(());
+            }
+            Err(trouble) => trouble,
+        };
+        let mut again = Scanner::on_line(source, raw.span);
+        if again.shape().and_then(|_| again.skip()).and_then(|_| again.end()).is_ok() {
+            // It is JSON, but not as we know it: whoever guesses here breaks the file.
+            return Err(malformed(raw, trouble));
+        }
+        let first = self.log.records.len();
+        let saved = salvage(source, Raw { state: State::Torn, ..raw }, self.agent.is_record());
+        for glued in &saved {
+            self.record(*glued).map_err(|trouble| malformed(*glued, trouble))?;
+        }
+        let saved = saved.len();
+        if saved == 0 {
+            self.opaque(Raw { state: State::Torn, ..raw });
+        }
+        self.torn(first, raw, saved);
+        Ok(())
+    }
+
+    fn record(&mut self, raw: Raw) -> Scan<()> {
+        let before = self.reader.builder.messages();
+        let mut scan = Scanner::on_line(self.log.source, raw.span);
+        let seen = self.see(&mut scan);
+        match seen.and_then(|seen| scan.end().map(|()| seen)) {
+            Ok(seen) => {
+                self.lone.append(&mut scan.lone);
+                self.note(raw, before, seen);
+                Ok(())
+            }
+            Err(trouble) => {
+                self.reader.builder.abandon(before);
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Reads an element of a list.
+    fn element(&mut self, scan: &mut Scanner<'a>, start: usize, line: u32) -> Scan<()> {
+        let before = self.reader.builder.messages();
+        match self.see(scan) {
+            Ok(seen) => {
+                let span = Span::new(start, scan.position());
+                let raw = Raw { span, line, state: State::Whole };
+                self.note(raw, before, seen);
+                self.oversized(raw);
+                Ok(())
+            }
+            Err(trouble) => {
+                self.reader.builder.abandon(before);
+                Err(trouble)
+            }
+        }
+    }
+
+    fn see(&mut self, scan: &mut Scanner<'a>) -> Scan<Seen<'a>> {
+        let mut seen = Seen::default();
+        match scan.shape()? {
+            Shape::Object => (self.read)(scan, &mut self.reader, &mut seen, &mut self.about)?,
+            // Whatever it is, it is no record.
+            _ => drop(scan.skip()?),
+        }
+        Ok(seen)
+    }
+
+    /// Notes what was seen in a record.
+    fn note(&mut self, raw: Raw, before: usize, mut seen: Seen<'a>) {
+        seen.link.span = raw.span;
+        if let Some((role, span, content, marks)) = seen.message {
+            self.reader.builder.message(role, span, content, marks);
+        }
+        let after = self.reader.builder.messages();
+        self.reader.builder.abandon(after);
+        if after > before {
+            seen.link.fragment = u32::try_from(before).ok();
+        }
+        let record = u32::try_from(self.log.records.len()).unwrap_or(u32::MAX);
+        self.log.controls.extend(seen.control.map(|control| (record, control)));
+        self.log.steps.extend(seen.step.map(|step| (record, step)));
+        self.log.entries.extend(seen.entries.into_iter().map(|entry| Entry { record, ..entry }));
+        self.log.carried.extend(seen.carried);
+        self.log.links.push(seen.link);
+        let Raw { span, line, state } = raw;
+        self.log.records.push(Record { span, line, state, kind: seen.kind, time: seen.time });
+    }
+
+    /// Notes a record that nobody can read.
+    fn opaque(&mut self, raw: Raw) {
+        let Raw { span, line, state } = raw;
+        self.log.links.push(Link { span, ..Link::default() });
+        self.log.records.push(Record { span, line, state, kind: "", time: None });
+    }
+
+    fn torn(&mut self, record: usize, raw: Raw, saved: usize) {
+        let line = raw.line + 1;
+        let (what, mend, strategy) = match saved {
+            0 => (
+                format!("line {line} is torn: it is not a whole record"),
+                format!("line {line} is taken out; the backup keeps it"),
+                Strategy::Drop,
+            ),
+            _ => (
+                format!(
+                    "line {line} is torn: what is left of a record shares it with {}",
+                    many(saved)
+                ),
+                format!("line {line} is cut: {} of it stays", many(saved)),
+                Strategy::Recover,
+            ),
+        };
+        // A list is one JSON text: torn, nobody can read any of it.
+        let list = self.log.container != Container::Lines;
+        let severity = if list { Severity::Error } else { self.agent.when_torn() };
+        let (what, mend) = if list {
+            (
+                format!("the file is torn in line {line}: its list has no end"),
+                "the torn end goes, and the list is closed; the backup keeps it".to_owned(),
+            )
+        } else {
+            (what, mend)
+        };
+        self.flaw(801, severity, record, raw.line, raw.span, what, mend, Fix::safe(strategy));
+    }
+
+    fn oversized(&mut self, raw: Raw) {
+        let bytes = raw.span.len();
+        if bytes > LARGEST {
+            let what =
+                format!("line {} has {} MB: no request can carry it", raw.line + 1, bytes >> 20);
+            let record = self.log.records.len() - 1;
+            self.flaw(
+                804,
+                Severity::Warning,
+                record,
+                raw.line,
+                raw.span,
+                what,
+                String::new(),
+                Fix::NONE,
+            );
+        }
+    }
+
+    /// Notes lines whose bytes had to be cleaned before they could be read.
+    fn damage(&mut self, text: &Text<'_>) {
+        for damage in text.damage() {
+            let at =
+                self.log.records.partition_point(|record| (record.line as usize) < damage.line);
+            let found =
+                self.log.records.get(at).filter(|record| record.line as usize == damage.line);
+            let line = damage.line + 1;
+            let at_line = u32::try_from(damage.line).unwrap_or(u32::MAX);
+            // A line of nothing but zeros holds no record; the one before it stands in for it.
+            let (record, span, kept) = match found {
+                Some(record) => (at, record.span, record.state != State::Torn),
+                None => (at.saturating_sub(1), Span::NOWHERE, false),
+            };
+            if self.log.records.is_empty() {
+                continue;
+            }
+            if damage.nul {
+                let what = format!("line {line} holds zeros: a crash left a hole in the file");
+                let mend = if kept {
+                    format!("the zeros of line {line} go, its record stays")
+                } else {
+                    format!("the zeros of line {line} go")
+                };
+                let severity = self.agent.when_torn();
+                self.flaw(
+                    802,
+                    severity,
+                    record,
+                    at_line,
+                    span,
+                    what,
+                    mend,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+            if damage.encoding {
+                let what = format!("line {line} is not UTF-8");
+                let mend = format!("bytes of line {line} that are no text become U+FFFD");
+                let severity = Severity::Warning;
+                self.flaw(
+                    803,
+                    severity,
+                    record,
+                    at_line,
+                    span,
+                    what,
+                    mend,
+                    Fix::safe(Strategy::Recode),
+                );
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a flaw is made of these, and only here")]
+    fn flaw(
+        &mut self,
+        code: u16,
+        severity: Severity,
+        record: usize,
+        line: u32,
+        span: Span,
+        what: String,
+        mend: String,
+        fix: Fix,
+    ) {
+        let flaw = Flaw { code, severity, message: 0, span, ids: Vec::new(), what, mend, fix };
+        self.log.flaws.push((u32::try_from(record).unwrap_or(u32::MAX), line, flaw));
+    }
+}
+
+/// A string as spelled, without its quotes; `None` for anything else.
+pub(super) fn spelled<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<&'a str>> {
+    Ok(crate::outline::string(scan)?.map(|text| text.span.of(source)))
+}
+
+/// What a string says; `None` for anything else.
+pub(super) fn said<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<Cow<'a, str>>> {
+    Ok(crate::outline::string(scan)?.and_then(|text| text.some(source)))
+}
+
+/// Whether a value is `true`.
+pub(super) fn is_true(scan: &mut Scanner<'_>, source: &str) -> Scan<bool> {
+    Ok(scan.skip()?.of(source) == "true")
+}
+
+/// So many records, in words.
+fn many(records: usize) -> String {
+    if records == 1 { "a whole record".to_owned() } else { format!("{records} whole records") }
+}

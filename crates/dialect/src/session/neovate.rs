@@ -1,0 +1,171 @@
+//! Neovate Code: `projects/<folder>/<id>.jsonl`.
+//!
+//! Messages are linked like Claude Code's, with parts of its own: calls are `tool_use`, answers
+//! `tool-result` in messages of the role `tool`, and in old files `tool_result` in the user's.
+
+use foxwedge_core::{
+    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span, Text,
+    chain::Manner,
+};
+
+use super::{
+    about::About,
+    log::{Seen, said, spelled},
+};
+use crate::{
+    json::{Scan, Scanner, Shape, field},
+    outline::{Once, Reader, fullness, object_arguments, role, string, text, word},
+};
+
+mod tell;
+mod write;
+
+pub(super) use tell::tell;
+pub(super) use write::{changed, new};
+
+/// What Neovate does when it loads a file: it walks, and nothing else.
+pub(super) const MANNER: Manner = Manner { finds_siblings: false, leaves_hollow: true };
+
+/// Whether an object is a record and not something inside one.
+pub(super) fn is_record(source: &str, object: Span) -> bool {
+    let has = |key: &str| field(source, object, key).is_some();
+    has("type") && (has("uuid") || has("config") || has("messageId") || has("customTitle"))
+}
+
+fn known(role: &str) -> Option<Role> {
+    Some(match role {
+        "user" | "tool" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        _ => return None,
+    })
+}
+
+/// Reads one record.
+pub(super) fn record<'a>(
+    scan: &mut Scanner<'a>,
+    reader: &mut Reader<'a>,
+    seen: &mut Seen<'a>,
+    about: &mut About<'a>,
+) -> Scan<()> {
+    let source = reader.source;
+    let mut who = Role::Unknown;
+    let mut content = None;
+    let (mut title, mut model) = (None, None);
+    let mut once = Once::default();
+    let span = scan.object(|scan, key, _| {
+        once.one_of(scan, &[b"type", b"uuid", b"parentUuid", b"role", b"content"], key)?;
+        match key {
+            b"type" => seen.kind = spelled(scan, source)?.unwrap_or_default(),
+            b"uuid" => seen.link.id = spelled(scan, source)?,
+            b"parentUuid" => seen.link.parent = spelled(scan, source)?,
+            b"timestamp" => seen.time = spelled(scan, source)?,
+            b"role" => who = role(scan, source, known)?.0,
+            b"content" => content = Some(body(scan, reader)?),
+            b"model" => model = said(scan, source)?,
+            b"customTitle" => title = said(scan, source)?,
+            b"sessionId" => {
+                let id = said(scan, source)?;
+                about.id = about.id.take().or(id);
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    if let Some(time) = seen.time {
+        about.started.get_or_insert(time.into());
+        about.updated = Some(time.into());
+    }
+    about.title = title.or(about.title.take());
+    if seen.kind != "message" {
+        // Snapshots name messages, and titles sessions; nobody hangs on them.
+        seen.link.id = None;
+        return Ok(());
+    }
+    about.model = model.or(about.model.take());
+    if who == Role::Unknown {
+        return scan.trouble("a message without a role that we know");
+    }
+    if seen.link.id.is_none() {
+        return scan.trouble("a message without a `uuid`");
+    }
+    let content = content.unwrap_or(Content::Absent);
+    seen.message = Some((who, span, content, Marks::default()));
+    Ok(())
+}
+
+fn body<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Content> {
+    Ok(match scan.shape()? {
+        Shape::String => {
+            let start = scan.position();
+            let text = scan.string()?;
+            let says = fullness(reader.source, text);
+            reader.builder.part(Span::new(start, scan.position()), Kind::Text(says));
+            Content::Text
+        }
+        Shape::Array => {
+            scan.array(|scan, _| match scan.shape()? {
+                Shape::Object => part(scan, reader),
+                _ => scan.trouble("a part is not an object"),
+            })?;
+            Content::List
+        }
+        Shape::Null => scan.skip().map(|_| Content::Null)?,
+        Shape::Object | Shape::Number | Shape::Bool => {
+            return scan.trouble("`content` is neither text nor a list");
+        }
+    })
+}
+
+fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
+    let source = reader.source;
+    let mut kind = None;
+    let (mut id, mut call_id, mut name) = (None, None, None);
+    let mut arguments = Arguments::Missing;
+    let mut result = Span::NOWHERE;
+    let mut says = Text::Empty;
+    let mut once = Once::default();
+    let span = scan.object(|scan, key, _| {
+        once.one_of(scan, &[b"type", b"id", b"toolCallId", b"input", b"result"], key)?;
+        match key {
+            b"type" => kind = Some(text(scan, key)?),
+            b"text" => says = string(scan)?.map_or(Text::Empty, |text| fullness(source, text)),
+            b"id" => id = word(scan, source)?,
+            b"toolCallId" => call_id = word(scan, source)?,
+            b"name" | b"toolName" => name = word(scan, source)?,
+            b"input" => arguments = object_arguments(scan)?,
+            b"result" => result = scan.skip()?,
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    let Some(kind) = kind else { return scan.trouble("a part has no `type`") };
+    let kind = match &*kind.text(source) {
+        "text" => Kind::Text(says),
+        "image" => Kind::Media,
+        "reasoning" => Kind::Reasoning(Seal::Plain),
+        "tool_use" => {
+            Kind::Call(Call { id, name, family: Family::Function, arguments, signed: false })
+        }
+        "tool-result" | "tool_result" => Kind::Answer(Answer {
+            id: call_id.or(id),
+            name,
+            family: Family::Function,
+            output: Output::Full,
+            content: output(source, result),
+            media: false,
+        }),
+        _ => Kind::Other,
+    };
+    reader.builder.part(span, kind);
+    Ok(())
+}
+
+/// What the model sees of a result.
+fn output(source: &str, result: Span) -> Span {
+    field(source, result, "llmContent").unwrap_or(result)
+}

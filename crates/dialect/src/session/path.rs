@@ -1,0 +1,241 @@
+//! The path of a repaired file, and which of its links have to be written anew.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_core::{Role, chain::Standing};
+
+use super::{
+    desk::Desk,
+    plan::{Made, Planned},
+    weave::{Item, Woven},
+};
+use crate::json::quote;
+
+/// The records of the path in order, those that are no messages included.
+pub(super) struct Path {
+    items: Vec<Item>,
+    /// The turn of each item: a run of replies with what follows it.
+    turns: Vec<u32>,
+    /// Turns in which something is new, moved or gone.
+    touched: HashSet<u32>,
+    /// Where old records stand.
+    places: HashMap<u32, usize>,
+    /// For each turn the last item before it that the others are linked to.
+    edges: HashMap<u32, usize>,
+}
+
+impl Path {
+    pub(super) fn new(
+        desk: &Desk<'_, '_>,
+        plan: &[Planned<'_, '_>],
+        gone: &HashSet<u32>,
+        joined: &HashSet<u32>,
+    ) -> Path {
+        let (mut notes, shaken) = notes(desk, plan, gone);
+        let first = notes.remove(&None).unwrap_or_default();
+        let mut items: Vec<Item> = first.into_iter().map(Item::Old).collect();
+        let mut turns = vec![0; items.len()];
+        let (mut turn, mut before, mut speaker) = (0, 0, Role::User);
+        let mut waiting: Vec<Item> = Vec::new();
+        let indexed: Vec<(usize, &Planned<'_, '_>)> = plan.iter().enumerate().collect();
+        for slot in indexed.chunk_by(|one, two| one.1.slot == two.1.slot) {
+            let role = slot.first().map_or(Role::User, |(_, planned)| planned.role);
+            if role == Role::Assistant && speaker != Role::Assistant {
+                turn += 1;
+            }
+            speaker = role;
+            // Answers stand directly behind their calls; what is no message comes after them.
+            let answers = slot.iter().take_while(|(_, planned)| {
+                planned.record().is_none_or(|record| desk.only_answers(record))
+            });
+            let answers = if role == Role::Assistant { 0 } else { answers.count() };
+            for (at, (place, planned)) in slot.iter().enumerate() {
+                if at == answers {
+                    items.append(&mut waiting);
+                    turns.resize(items.len(), before);
+                }
+                items.push(planned.record().map_or(Item::New(*place), Item::Old));
+                let own = planned.record().and_then(|record| notes.remove(&Some(record)));
+                waiting.extend(own.into_iter().flatten().map(Item::Old));
+                turns.resize(items.len(), turn);
+            }
+            before = turn;
+        }
+        items.append(&mut waiting);
+        turns.resize(items.len(), before);
+        let (touched, places, edges) = (HashSet::new(), HashMap::new(), HashMap::new());
+        let mut path = Path { items, turns, touched, places, edges };
+        let mut shaken = shaken;
+        shaken.extend(plan.iter().filter_map(|planned| match planned.made {
+            Made::Changed(record, _) => Some(record),
+            Made::Kept(_) | Made::New(..) => None,
+        }));
+        path.look(desk, joined, &shaken);
+        path
+    }
+
+    /// Notes where records stand and which turns are not what they were.
+    fn look(&mut self, desk: &Desk<'_, '_>, joined: &HashSet<u32>, shaken: &HashSet<u32>) {
+        let order: HashMap<u32, usize> =
+            desk.chain().order.iter().enumerate().map(|(at, &record)| (record, at)).collect();
+        let mut highest = 0;
+        let mut last: Option<usize> = None;
+        for (place, (&item, &turn)) in self.items.iter().zip(&self.turns).enumerate() {
+            if let Some(last) = last.filter(|&last| self.turns[last] != turn) {
+                self.edges.entry(turn).or_insert(last);
+            }
+            if !matches!(item, Item::Old(record) if desk.standing(record) == Standing::Carried) {
+                last = Some(place);
+            }
+            let Item::Old(record) = item else {
+                self.touched.insert(turn);
+                continue;
+            };
+            self.places.insert(record, place);
+            let at = order.get(&record).copied().unwrap_or(0);
+            let changed = joined.contains(&record) || shaken.contains(&record);
+            if changed || at < highest {
+                self.touched.insert(turn);
+            }
+            highest = highest.max(at);
+        }
+    }
+
+    /// Writes down every link that has to change.
+    pub(super) fn link(
+        &self,
+        desk: &Desk<'_, '_>,
+        woven: &mut Woven,
+        joined: &HashSet<u32>,
+        left: &HashSet<u32>,
+    ) {
+        // The record that the next one hangs on. What a compaction carried over stands among the
+        // others, but is not linked to them.
+        let mut before: Option<usize> = None;
+        let mut carried: Option<usize> = None;
+        let mut clock: Option<String> = None;
+        for (place, &item) in self.items.iter().enumerate() {
+            let parent = |at: Option<usize>, woven: &Woven| {
+                at.map_or("null".to_owned(), |at| quote(woven.id(desk, self.items[at])))
+            };
+            match item {
+                Item::New(new) => {
+                    let same = carried.filter(|&at| self.turns[at] == self.turns[place]);
+                    let parent = parent(same.or(before), woven);
+                    clock = clock.map(|time| later(&time).unwrap_or(time));
+                    if let Some(new) = woven.new.get_mut(&new) {
+                        new.parent = parent;
+                        new.time.clone_from(&clock);
+                    }
+                    match same {
+                        Some(_) => carried = Some(place),
+                        None => before = Some(place),
+                    }
+                }
+                Item::Old(record) if desk.standing(record) == Standing::Carried => {
+                    carried = Some(place);
+                }
+                Item::Old(record) => {
+                    let keeps = left.contains(&record)
+                        || !joined.contains(&record) && self.keeps(desk, record, place, before);
+                    if !keeps {
+                        let parent = parent(before, woven);
+                        woven.parents.insert(record, parent);
+                    }
+                    before = Some(place);
+                    let time = desk.log().records[record as usize].time;
+                    clock = time.map(str::to_owned).or(clock);
+                }
+            }
+        }
+    }
+
+    /// Whether the agent finds the way from a record to the one before it by itself.
+    fn keeps(&self, desk: &Desk<'_, '_>, record: u32, place: usize, before: Option<usize>) -> bool {
+        let Some(parent) = desk.parent(record) else {
+            // A root, or one whose parent lies in another file.
+            return before.is_none();
+        };
+        let Some(&at) = self.places.get(&parent) else { return false };
+        let Some(before) = before else { return false };
+        if at == before {
+            return true;
+        }
+        if !desk.mixes_turns() || desk.standing(parent) == Standing::Carried {
+            return false;
+        }
+        // A turn that nobody touched holds together by itself; pieces of its reply may hang on
+        // answers that the conversation tells behind them. It hangs on the turn before it.
+        let (own, other) = (self.turns[place], self.turns[at]);
+        let calm = |turn: u32| !self.touched.contains(&turn);
+        if own == other {
+            return calm(own);
+        }
+        let Some(&last) = self.edges.get(&own) else { return false };
+        let first = self.turns[before] != own;
+        (first || calm(own)) && (at == last || self.turns[last] == other && calm(other))
+    }
+}
+
+/// Records that are no messages, by the message they stand behind; and messages in whose turn
+/// something is gone.
+fn notes(
+    desk: &Desk<'_, '_>,
+    plan: &[Planned<'_, '_>],
+    gone: &HashSet<u32>,
+) -> (HashMap<Option<u32>, Vec<u32>>, HashSet<u32>) {
+    let messages: HashSet<u32> = plan.iter().filter_map(Planned::record).collect();
+    let mut notes: HashMap<Option<u32>, Vec<u32>> = HashMap::new();
+    let mut shaken = HashSet::new();
+    let mut last = None;
+    let mut missing = false;
+    for &record in &desk.chain().order {
+        if messages.contains(&record) {
+            last = Some(record);
+            if std::mem::take(&mut missing) {
+                shaken.insert(record);
+            }
+        } else if gone.contains(&record) {
+            missing = true;
+            shaken.extend(last);
+        } else {
+            notes.entry(last).or_default().push(record);
+        }
+    }
+    (notes, shaken)
+}
+
+/// A millisecond later; `None` for what is not a time as agents write it, or the end of a day.
+fn later(time: &str) -> Option<String> {
+    let (head, millis) = time.strip_suffix('Z')?.rsplit_once('.')?;
+    let (date, clock) = head.split_once('T')?;
+    let mut fields = clock.split(':').map(|field| field.parse::<u32>().ok());
+    let (hour, minute, second) = (fields.next()??, fields.next()??, fields.next()??);
+    let millis: u32 = Some(millis).filter(|millis| millis.len() == 3)?.parse().ok()?;
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let sum = ((hour * 60 + minute) * 60 + second) * 1000 + millis + 1;
+    let (hour, minute, second) = (sum / 3_600_000, sum / 60_000 % 60, sum / 1000 % 60);
+    (hour < 24).then(|| format!("{date}T{hour:02}:{minute:02}:{second:02}.{:03}Z", sum % 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::later;
+
+    #[test]
+    fn a_moment_later() {
+        let table = [
+            ("2026-01-01T00:00:00.000Z", Some("2026-01-01T00:00:00.001Z")),
+            ("2026-01-01T09:59:59.999Z", Some("2026-01-01T10:00:00.000Z")),
+            ("2026-01-01T23:59:59.999Z", None),
+            ("2026-01-01T99999999:59:59.999Z", None),
+            ("2026-01-01T00:00:00Z", None),
+            ("yesterday", None),
+        ];
+        for (time, expected) in table {
+            assert_eq!(later(time).as_deref(), expected, "{time}");
+        }
+    }
+}

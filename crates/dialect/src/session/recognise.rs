@@ -1,0 +1,163 @@
+//! Whose file it is.
+
+use foxwedge_core::Span;
+
+use super::{Agent, lines::lines};
+use crate::json::{Scan, Scanner, Shape, field, says};
+
+/// Whose file it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recognised {
+    /// Nobody's that we know.
+    No,
+    /// This agent's.
+    Yes(Agent),
+    /// This agent's, but in a form that we do not know.
+    Newer(Agent, String),
+}
+
+/// Records looked at before we give up.
+const LOOK: usize = 64;
+
+/// Says whose session file a text is, by its first records.
+pub fn recognise(source: &str) -> Recognised {
+    let start = source.trim_start();
+    if start.starts_with('[') {
+        return list(source);
+    }
+    if old_gemini(source).is_some() {
+        return Recognised::Yes(Agent::GeminiCli);
+    }
+    for raw in lines(source).take(LOOK) {
+        let mut scan = Scanner::on_line(source, raw.span);
+        let whole = match scan.shape() {
+            Ok(Shape::Object) => scan.skip().and_then(|span| scan.end().map(|()| span)),
+            _ => continue,
+        };
+        // What is left of a torn record tells, too.
+        let known = match whole {
+            Ok(object) => record(source, object),
+            Err(_) => torn(raw.span.of(source)),
+        };
+        if known != Recognised::No {
+            return known;
+        }
+    }
+    Recognised::No
+}
+
+fn record(source: &str, object: Span) -> Recognised {
+    let has = |key: &str| field(source, object, key).is_some();
+    let Some(kind) = says(source, object, "type") else { return untyped(source, object) };
+    match &*kind {
+        "user" | "assistant" | "system" | "attachment" | "progress"
+            if has("uuid") && has("parentUuid") =>
+        {
+            claude_code(source, object)
+        }
+        "message" if has("uuid") && has("parentUuid") && has("role") => {
+            Recognised::Yes(Agent::Neovate)
+        }
+        "session_meta" | "response_item" | "turn_context" | "event_msg"
+            if has("payload") && has("timestamp") =>
+        {
+            Recognised::Yes(Agent::Codex)
+        }
+        _ => Recognised::No,
+    }
+}
+
+/// The beginning of a record that was cut off.
+fn torn(beginning: &str) -> Recognised {
+    let has = |key: &str| beginning.contains(key);
+    if has("\"parentUuid\":")
+        && (has("\"isSidechain\":") || has("\"sessionId\":"))
+        && !has("\"type\":\"message\",\"uuid\"")
+    {
+        return Recognised::Yes(Agent::ClaudeCode);
+    }
+    Recognised::No
+}
+
+/// Claude Code writes its version into every record.
+fn claude_code(source: &str, object: Span) -> Recognised {
+    let version = says(source, object, "version").unwrap_or_default();
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    match major {
+        Some(major) if major > 2 => Recognised::Newer(
+            Agent::ClaudeCode,
+            format!(
+                "written by Claude Code {version}; only the files of versions 1 and 2 are known"
+            ),
+        ),
+        _ => Recognised::Yes(Agent::ClaudeCode),
+    }
+}
+
+/// Records without a type: old Codex, and Gemini CLI.
+fn untyped(source: &str, object: Span) -> Recognised {
+    let has = |key: &str| field(source, object, key).is_some();
+    if has("sessionId") && has("projectHash") {
+        return Recognised::Yes(Agent::GeminiCli);
+    }
+    if has("id") && has("timestamp") && has("instructions") {
+        let why =
+            "a rollout of Codex from before September 2025, which Codex itself does not resume";
+        return Recognised::Newer(Agent::Codex, why.to_owned());
+    }
+    Recognised::No
+}
+
+/// A list of messages is Cline's (or Roo's, or Kilo's) if its messages carry a time.
+fn list(source: &str) -> Recognised {
+    let mut scan = Scanner::new(source);
+    let mut found = false;
+    let mut seen = 0;
+    // A torn list is told by its beginning.
+    let _: Scan<Span> = scan.array(|scan, _| {
+        if found || seen >= LOOK || scan.shape()? != Shape::Object {
+            return scan.trouble("enough");
+        }
+        seen += 1;
+        let element = scan.skip()?;
+        let number = field(source, element, "ts").is_some_and(|time| {
+            time.of(source).bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+        });
+        found = number && field(source, element, "role").is_some();
+        Ok(())
+    });
+    if found { Recognised::Yes(Agent::Cline) } else { Recognised::No }
+}
+
+/// Where the list of messages begins in an older file of Gemini CLI: one object over many lines.
+pub(super) fn old_gemini(source: &str) -> Option<usize> {
+    const LIST: &str = "\"messages\"";
+    let first = lines(source).next()?.span;
+    let mut scan = Scanner::on_line(source, first);
+    if scan.skip().and_then(|_| scan.end()).is_ok() {
+        return None;
+    }
+    // The head of such a file is short; a large one is not searched through.
+    let near = (0..=source.len().min(1 << 16)).rev().find(|&at| source.is_char_boundary(at))?;
+    let at = source.get(..near)?.find(LIST)?;
+    let (head, rest) = (source.get(..at)?, source.get(at + LIST.len()..)?);
+    if !source.trim_start().starts_with('{')
+        || !head.contains("\"sessionId\"")
+        || !head.contains("\"projectHash\"")
+    {
+        return None;
+    }
+    // Newer files hold a record on each line, whole or torn: the first says whose it is.
+    if at >= first.end as usize && first.of(source).contains("\"projectHash\"") {
+        return None;
+    }
+    let start = head.rfind('\n').map_or(0, |at| at + 1);
+    let end = source.get(start..)?.find('\n').map_or(source.len(), |at| start + at);
+    let mut scan = Scanner::on_line(source, Span::new(start, end));
+    if scan.shape() == Ok(Shape::Object) && scan.skip().and_then(|_| scan.end()).is_ok() {
+        return None;
+    }
+    let list = rest.find('[')?;
+    let between = rest.get(..list)?.trim();
+    (between == ":").then_some(head.len() + LIST.len() + list)
+}

@@ -1,0 +1,61 @@
+//! Repairs that uncover something: files in which several things are wrong at once.
+//!
+//! Whoever joins links or moves lines may find that the file now says something new: a branch that
+//! was cut off, a second record under an id. The result is read again and repaired until it stays
+//! as it is.
+
+use foxwedge_core::{Edit, Question, Repair, Strategy, repair};
+
+use super::{
+    Agent, read,
+    rewritten::{Piece, Rewritten},
+    text,
+};
+
+/// More rounds than any file needs.
+const ROUNDS: usize = 6;
+
+/// Repairs what a repair uncovered.
+pub(super) fn settle(
+    agent: Agent,
+    question: &Question,
+    first: &mut Repair<'_>,
+    rewritten: &mut Rewritten<'_>,
+) {
+    // Placeholders uncover nothing, nor do lines that are only cleaned.
+    let plain = |edit: &Edit| match edit.strategy {
+        Strategy::Synthesize => true,
+        _ => matches!(edit.code, 801..=803),
+    };
+    if first.edits.iter().all(plain) {
+        return;
+    }
+    let mut bytes = Vec::new();
+    let mut changed = false;
+    if rewritten.write_to(&mut bytes).is_err() {
+        return;
+    }
+    for _ in 0..ROUNDS {
+        let Ok(text) = text(&bytes) else { break };
+        let Ok(session) = read(&text, agent, crate::want(question.profile)) else { break };
+        let again = repair(session.draft(), question);
+        if again.is_untouched() {
+            break;
+        }
+        let mut next = Vec::with_capacity(bytes.len());
+        if session.rewrite(&again).write_to(&mut next).is_err() || next == bytes {
+            break;
+        }
+        let last = first.edits.last().map_or(0, |edit| edit.message);
+        first.edits.extend(again.edits.into_iter().map(|mut edit| {
+            // Messages are counted in the file as it was.
+            edit.message = edit.message.min(last);
+            edit
+        }));
+        first.after = again.after;
+        (bytes, changed) = (next, true);
+    }
+    if changed {
+        *rewritten = Rewritten { bytes: &[], source: "", pieces: vec![Piece::Bytes(bytes)] };
+    }
+}

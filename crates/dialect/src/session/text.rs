@@ -1,0 +1,106 @@
+//! The bytes of a session file as text, whatever a crash left in them.
+//!
+//! A line that holds zeros or is not UTF-8 is made readable on a copy; line numbers stay as they
+//! are, and what no repair touches is later written from the original bytes.
+
+use std::borrow::Cow;
+
+use crate::error::ReadError;
+
+/// The bytes of a session file, readable.
+#[derive(Clone, Debug)]
+pub struct Text<'b> {
+    bytes: &'b [u8],
+    clean: Cow<'b, str>,
+    damage: Vec<Damage>,
+}
+
+/// What was wrong with the bytes of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Damage {
+    /// Counted from zero.
+    pub(super) line: usize,
+    /// It held zeros.
+    pub(super) nul: bool,
+    /// It was not UTF-8.
+    pub(super) encoding: bool,
+}
+
+/// Makes bytes readable.
+///
+/// # Errors
+/// If there are more than four gigabytes.
+pub fn text(bytes: &[u8]) -> Result<Text<'_>, ReadError> {
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(ReadError::TooLarge { bytes: bytes.len() });
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let sound = simdutf8::basic::from_utf8(bytes).ok().filter(|_| !has_nul(bytes));
+    Ok(match sound {
+        Some(text) => Text { bytes, clean: Cow::Borrowed(text), damage: Vec::new() },
+        None => mended(bytes),
+    })
+}
+
+fn has_nul(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes).is_some()
+}
+
+/// Replaces what is not text, line by line.
+fn mended(bytes: &[u8]) -> Text<'_> {
+    let mut clean = String::with_capacity(bytes.len());
+    let mut damage = Vec::new();
+    for (line, raw) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let nul = memchr::memchr(0, raw).is_some();
+        let kept: Cow<'_, [u8]> = if nul {
+            raw.iter().copied().filter(|byte| *byte != 0).collect()
+        } else {
+            Cow::Borrowed(raw)
+        };
+        let encoding = simdutf8::basic::from_utf8(&kept).is_err();
+        clean.push_str(&String::from_utf8_lossy(&kept));
+        if nul || encoding {
+            damage.push(Damage { line, nul, encoding });
+        }
+    }
+    Text { bytes, clean: Cow::Owned(clean), damage }
+}
+
+impl Text<'_> {
+    /// The text that spans of a reading point into.
+    pub fn as_str(&self) -> &str {
+        &self.clean
+    }
+
+    /// The bytes as they were, without a byte-order mark.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes
+    }
+
+    /// Damaged lines, in order.
+    pub(super) fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_taken_out_and_lines_stay() {
+        type Row<'r> = (&'r [u8], &'r str, &'r [(usize, bool, bool)]);
+        let table: [Row<'_>; 5] = [
+            (b"{}\n{}\n", "{}\n{}\n", &[]),
+            (b"\xef\xbb\xbf{}\n", "{}\n", &[]),
+            (b"{}\n\0\0\0{}\n", "{}\n{}\n", &[(1, true, false)]),
+            (b"{}\n\"\xff\"\n", "{}\n\"\u{fffd}\"\n", &[(1, false, true)]),
+            (b"\0\xff\n\0", "\u{fffd}\n", &[(0, true, true), (1, true, false)]),
+        ];
+        for (bytes, expected, damage) in table {
+            let text = text(bytes).expect("small enough");
+            let found: Vec<_> = text.damage().iter().map(|d| (d.line, d.nul, d.encoding)).collect();
+            assert_eq!((text.as_str(), found.as_slice()), (expected, damage), "{bytes:?}");
+        }
+    }
+}

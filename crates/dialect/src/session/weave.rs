@@ -1,0 +1,160 @@
+//! The records of a repaired file in their order, each linked to the one before it where a repair
+//! made that necessary. Links of turns that nobody touched stay as the agent wrote them.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_core::{Repair, chain::Standing};
+
+use super::{
+    desk::Desk,
+    path::Path,
+    plan::{Made, Planned},
+};
+use crate::json::quote;
+
+/// One record on the path of the repaired file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Item {
+    /// One that was there.
+    Old(u32),
+    /// The new one at this place of the plan.
+    New(usize),
+}
+
+/// What becomes of the links.
+#[derive(Debug, Default)]
+pub(super) struct Woven {
+    /// New parents of old records, as JSON.
+    pub(super) parents: HashMap<u32, String>,
+    /// New ids of old records.
+    pub(super) ids: HashMap<u32, String>,
+    /// New records, by their place in the plan.
+    pub(super) new: HashMap<usize, Fresh>,
+    /// Records that go.
+    pub(super) gone: HashSet<u32>,
+}
+
+/// What is new about a new record.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    pub(super) id: String,
+    /// Its parent, as JSON.
+    pub(super) parent: String,
+    /// When it was made: a moment after the record before it, since some versions of agents look
+    /// for the latest record.
+    pub(super) time: Option<String>,
+}
+
+/// Links what a plan holds.
+pub(super) fn weave(
+    desk: &Desk<'_, '_>,
+    plan: &[Planned<'_, '_>],
+    repair: &Repair<'_>,
+    gone: HashSet<u32>,
+) -> Woven {
+    let mut woven = Woven { gone, ..Woven::default() };
+    let mut used = HashSet::new();
+    // Records whose links are mended, and those whose links are wrong and stay so.
+    let (mut joined, mut left) = (HashSet::new(), HashSet::new());
+    let mended: HashSet<usize> = repair.body.mended.iter().copied().collect();
+    for (at, (flaw, &record)) in
+        desk.draft().body.flaws.iter().zip(&desk.chain().culprits).enumerate()
+    {
+        if !matches!(flaw.code, 701..=704) || woven.gone.contains(&record) {
+            continue;
+        }
+        if !mended.contains(&at) {
+            left.insert(record);
+            continue;
+        }
+        joined.insert(record);
+        if flaw.code == 703 {
+            let id = desk.derive(&["record", desk.id(record)], &mut used);
+            woven.ids.insert(record, id);
+        }
+    }
+    let path = Path::new(desk, plan, &woven.gone, &joined);
+    name(desk, plan, &mut woven, &mut used);
+    path.link(desk, &mut woven, &joined, &left);
+    orphans(desk, &mut woven);
+    woven
+}
+
+impl Woven {
+    /// The id of an item, as it will be.
+    pub(super) fn id<'w>(&'w self, desk: &Desk<'_, 'w>, item: Item) -> &'w str {
+        match item {
+            Item::Old(record) => {
+                self.ids.get(&record).map_or_else(|| desk.id(record), String::as_str)
+            }
+            Item::New(place) => self.new.get(&place).map_or("", |new| new.id.as_str()),
+        }
+    }
+}
+
+/// Messages that no slot holds any more, and records that repeat another one.
+pub(super) fn gone(
+    desk: &Desk<'_, '_>,
+    plan: &[Planned<'_, '_>],
+    repair: &Repair<'_>,
+) -> HashSet<u32> {
+    let kept: HashSet<u32> = plan.iter().filter_map(Planned::record).collect();
+    let messages = desk.chain.records.iter().copied();
+    let mut gone: HashSet<u32> = messages.filter(|record| !kept.contains(record)).collect();
+    for &flaw in &repair.body.mended {
+        let culprit = desk.chain.culprits.get(flaw).copied();
+        gone.extend(
+            culprit.filter(|&record| {
+                desk.chain.standing.get(record as usize) == Some(&Standing::Twin)
+            }),
+        );
+    }
+    gone
+}
+
+/// Gives new records their ids.
+fn name(
+    desk: &Desk<'_, '_>,
+    plan: &[Planned<'_, '_>],
+    woven: &mut Woven,
+    used: &mut HashSet<String>,
+) {
+    for (place, planned) in plan.iter().enumerate() {
+        let Made::New(template, pieces) = planned.made else { continue };
+        let mut seed = vec![desk.id(template)];
+        seed.extend(pieces.iter().filter_map(|piece| match &piece.part.kind {
+            foxwedge_core::Kind::Answer(answer) => answer.id.as_deref(),
+            _ => Some("text"),
+        }));
+        let id = desk.derive(&seed, used);
+        woven.new.insert(place, Fresh { id, parent: "null".to_owned(), time: None });
+    }
+}
+
+/// Whoever hung on a record that is gone or has a new id hangs on what takes its place.
+fn orphans(desk: &Desk<'_, '_>, woven: &mut Woven) {
+    if woven.gone.is_empty() && woven.ids.is_empty() {
+        return;
+    }
+    for record in 0..u32::try_from(desk.log.links.len()).unwrap_or(0) {
+        if woven.gone.contains(&record) || woven.parents.contains_key(&record) {
+            continue;
+        }
+        let Some(first) = desk.parent(record) else { continue };
+        let mut parent = Some(first);
+        let mut steps = 0;
+        while let Some(gone) = parent.filter(|parent| woven.gone.contains(parent)) {
+            // Twins are gone in favour of the record they repeat.
+            let twin = desk.first_of(desk.id(gone)).filter(|&first| first != gone);
+            parent = twin.or_else(|| desk.parent(gone));
+            steps += 1;
+            if steps > woven.gone.len() {
+                parent = None;
+            }
+        }
+        let id = parent.map(|parent| woven.id(desk, Item::Old(parent)).to_owned());
+        if id.as_deref() != desk.log.links[record as usize].parent {
+            woven.parents.insert(record, id.map_or("null".to_owned(), |id| quote(&id)));
+        }
+    }
+}
