@@ -1,13 +1,20 @@
 //! What the user asked for, as data.
 
-use foxwedge_core::{Policy, Profile, Question, Rule, RuleSet, Wire, rules};
+use std::{borrow::Cow, path::Path};
 
-use crate::{cli::CheckArgs, nearest::nearest, say::Trouble};
+use foxwedge_core::{Policy, Profile, Question, Rule, RuleSet, Wire, rules};
+use foxwedge_dialect::session::Agent;
+
+use crate::{
+    cli::{CheckArgs, Format},
+    nearest::nearest,
+    say::Trouble,
+};
 
 /// What is asked of every document.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
-    wire: Option<Wire>,
+    format: Option<Format>,
     profile: Option<Profile>,
     policy: Policy,
     /// Codes that were selected; empty means all.
@@ -30,7 +37,7 @@ impl Ask {
             language: args.language.unwrap_or_default(),
         };
         Ok(Ask {
-            wire: args.format,
+            format: args.format,
             profile: args.profile,
             policy,
             select: codes(&args.select)?,
@@ -40,9 +47,31 @@ impl Ask {
         })
     }
 
+    /// What is asked where no rule is selected and no command is suggested.
+    pub(crate) fn of(format: Option<Format>, policy: Policy) -> Ask {
+        Ask {
+            format,
+            profile: None,
+            policy,
+            select: Vec::new(),
+            ignore: Vec::new(),
+            flags: String::new(),
+            targets: String::new(),
+        }
+    }
+
     /// The format that was named.
-    pub(crate) fn wire(&self) -> Option<Wire> {
-        self.wire
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The same, for a file whose name says whose it is. The messages in it may look like anybody's.
+    pub(crate) fn of_file(&self, path: &Path) -> Cow<'_, Ask> {
+        let cline = path.file_name().is_some_and(|name| name == "api_conversation_history.json");
+        if self.format.is_some() || !cline {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Ask { format: Some(Format::Agent(Agent::Cline)), ..self.clone() })
     }
 
     /// Whether repairs that need asking were asked for.
@@ -52,7 +81,17 @@ impl Ask {
 
     /// The question to put to a document of this format.
     pub(crate) fn question(&self, wire: Wire) -> Question {
-        let profile = self.profile.unwrap_or_else(|| Profile::of(wire));
+        self.question_for(self.profile.unwrap_or_else(|| Profile::of(wire)))
+    }
+
+    /// The question to put to a session of this agent.
+    pub(crate) fn session_question(&self, agent: Agent) -> Question {
+        let mut question = self.question_for(self.profile.unwrap_or_else(|| agent.profile()));
+        agent.restrict(&mut question);
+        question
+    }
+
+    fn question_for(&self, profile: Profile) -> Question {
         let demanded = RuleSet::of(profile);
         let mut set = RuleSet::default();
         for code in rules::ALL.iter().map(|rule| rule.code) {
@@ -85,7 +124,7 @@ fn flags(args: &CheckArgs) -> String {
         words.extend(value.map(|value| format!("--{name} {} ", quoted(value))));
     };
     flag("profile", args.profile.map(Profile::name));
-    flag("format", args.format.map(Wire::name));
+    flag("format", args.format.map(Format::name));
     flag("policy", args.policy.map(foxwedge_core::Unanswered::name));
     flag(
         "orphans",

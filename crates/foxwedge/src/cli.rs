@@ -3,11 +3,16 @@
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
-use clap::{
-    Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
-    builder::{PossibleValuesParser, Resettable, TypedValueParser},
-};
-use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
+use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered};
+use foxwedge_dialect::session::Agent;
+
+mod values;
+mod sessions;
+
+pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
+pub(crate) use values::{ExportFormat, Format, ListFormat, OutputFormat, View};
+use values::{agents, colors, formats, languages, orphans, policies, profiles, tails};
 
 /// Keeps LLM-agent conversations with tool calls whole.
 #[derive(Parser)]
@@ -52,6 +57,16 @@ pub(crate) enum Command {
     Fix(CheckArgs),
     /// Put back what a fix replaced
     Undo(UndoArgs),
+    /// List the sessions of every agent on this machine
+    List(ListArgs),
+    /// Draw a session: its messages, calls and branches
+    Show(ShowArgs),
+    /// Print the history of a session, ready to be sent
+    Resume(ResumeArgs),
+    /// Write a session as Markdown, HTML or JSON
+    Export(ExportArgs),
+    /// Copy a session under a new id, repaired
+    Fork(ForkArgs),
     /// Explain one rule
     Rule(RuleArgs),
     /// List all rules
@@ -66,9 +81,18 @@ pub(crate) enum Command {
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
-    /// Files, folders, or `-` for stdin
+    /// Files, folders, ids of sessions, or `-` for stdin
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
+    /// Every session of every agent on this machine
+    #[arg(long, help_heading = "Sessions", conflicts_with = "targets")]
+    pub(crate) all: bool,
+    /// Only sessions of these agents; all of theirs, if no target is named
+    #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Sessions", value_parser = agents())]
+    pub(crate) agent: Vec<Agent>,
+    /// The session that was written to last
+    #[arg(long, help_heading = "Sessions", conflicts_with_all = ["all", "targets"])]
+    pub(crate) last: bool,
     /// Repair what can be repaired without asking
     #[arg(long, help_heading = "Repair")]
     pub(crate) fix: bool,
@@ -100,8 +124,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PROFILE", help_heading = "Rules", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
     /// The format of the input [default: detected]
-    #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = wires())]
-    pub(crate) format: Option<Wire>,
+    #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = formats())]
+    pub(crate) format: Option<Format>,
     /// How findings are written
     #[arg(
         long,
@@ -173,97 +197,6 @@ pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// How findings are written.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OutputFormat {
-    /// Each finding with the pair it concerns drawn
-    Full,
-    /// One line each
-    Concise,
-    /// One document
-    Json,
-    /// One object a line
-    JsonLines,
-    /// Annotations of GitHub Actions
-    Github,
-    /// SARIF 2.1.0
-    Sarif,
-    /// A table for an issue or a comment
-    Markdown,
-}
-
-impl OutputFormat {
-    /// As it is typed.
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// Whether people read it: it may carry colours, and diffs and notes may stand around it.
-    pub(crate) fn is_for_people(self) -> bool {
-        match self {
-            OutputFormat::Full | OutputFormat::Concise => true,
-            OutputFormat::Json
-            | OutputFormat::JsonLines
-            | OutputFormat::Github
-            | OutputFormat::Sarif
-            | OutputFormat::Markdown => false,
-        }
-    }
-}
-
-/// How a list is written.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ListFormat {
-    /// Aligned columns
-    Text,
-    /// One document
-    Json,
-}
-
-/// A parser for a value that the core names.
-fn named<T: Copy + Send + Sync + 'static>(
-    values: Vec<(&'static str, T)>,
-) -> impl TypedValueParser<Value = T> {
-    let names: Vec<&'static str> = values.iter().map(|(name, _)| *name).collect();
-    PossibleValuesParser::new(names).try_map(move |name| {
-        let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        value.ok_or_else(|| format!("`{name}` is not known"))
-    })
-}
-
-fn colors() -> impl TypedValueParser<Value = ColorChoice> {
-    named(vec![
-        ("auto", ColorChoice::Auto),
-        ("always", ColorChoice::Always),
-        ("never", ColorChoice::Never),
-    ])
-}
-
-fn policies() -> impl TypedValueParser<Value = Unanswered> {
-    let all = [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
-    named(all.map(|policy| (policy.name(), policy)).to_vec())
-}
-
-fn orphans() -> impl TypedValueParser<Value = Orphans> {
-    named(vec![("quote", Orphans::Quote), ("drop", Orphans::Drop)])
-}
-
-fn tails() -> impl TypedValueParser<Value = Tail> {
-    named(vec![("dead", Tail::Dead), ("pending", Tail::Pending)])
-}
-
-fn languages() -> impl TypedValueParser<Value = Language> {
-    named(vec![("en", Language::English), ("zh", Language::Chinese)])
-}
-
-fn profiles() -> impl TypedValueParser<Value = Profile> {
-    named(Profile::ALL.map(|profile| (profile.name(), profile)).to_vec())
-}
-
-fn wires() -> impl TypedValueParser<Value = Wire> {
-    named(Wire::ALL.map(|wire| (wire.name(), wire)).to_vec())
 }
 
 #[cfg(test)]

@@ -3,6 +3,11 @@
 pub(crate) mod check;
 pub(crate) mod fix;
 pub(crate) mod undo;
+pub(crate) mod list;
+pub(crate) mod show;
+pub(crate) mod resume;
+pub(crate) mod export;
+pub(crate) mod fork;
 pub(crate) mod rule;
 pub(crate) mod rules;
 pub(crate) mod explain;

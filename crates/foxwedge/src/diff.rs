@@ -1,12 +1,11 @@
 //! What a repair would change, message by message.
 
-use foxwedge_core::Wire;
-use foxwedge_dialect::{read, want};
+use foxwedge_dialect::{Reading, read, session::Session, want};
 
 use crate::{
     outcome::place,
     say::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
-    source::{Document, Source},
+    source::{Body, Document, Source},
 };
 
 mod align;
@@ -19,7 +18,10 @@ use squeeze::{flat, squeezed};
 pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
     let mut text = String::new();
     for document in &source.documents {
-        changes(&mut text, document);
+        match &document.body {
+            Body::Wire(reading) => messages(&mut text, document, reading),
+            Body::Session(session) => records(&mut text, source.bytes, document, session),
+        }
     }
     if text.is_empty() {
         return None;
@@ -30,9 +32,35 @@ pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
     Some(format!("{old}\n{new}\n{text}"))
 }
 
-fn changes(text: &mut String, document: &Document<'_>) {
-    let draft = &document.reading.draft;
-    let (patched, repair) = document.reading.fix(&document.question);
+/// The changes to a session file: a record is a line.
+fn records(text: &mut String, bytes: &[u8], document: &Document<'_>, session: &Session<'_>) {
+    let (rewritten, repair) = session.fix(&document.question);
+    if repair.is_untouched() {
+        return;
+    }
+    let (before, after) = (legible([bytes]), legible(rewritten.pieces()));
+    let old: Vec<&str> = before.lines().collect();
+    let new: Vec<&str> = after.lines().collect();
+    let steps = align(&old, &new, &vec![None; new.len()]);
+    hunks(text, &old, &new, &steps, |first| format!("line {}", first + 1));
+}
+
+/// Bytes as text. What is no text is spelled out: it may be all that a repair changes.
+fn legible<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
+    let mut text = String::new();
+    for chunk in pieces.into_iter().flat_map(<[u8]>::utf8_chunks) {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
+}
+
+/// The changes to a conversation.
+fn messages(text: &mut String, document: &Document<'_>, reading: &Reading<'_>) {
+    let draft = &reading.draft;
+    let (patched, repair) = reading.fix(&document.question);
     if repair.is_untouched() {
         return;
     }
@@ -40,7 +68,7 @@ fn changes(text: &mut String, document: &Document<'_>) {
     let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
     // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
     let Ok(after) = read(&fixed, draft.wire, want(document.question.profile)) else {
-        header(text, &line, "the whole document");
+        header(text, &format!("{line}the whole document"));
         pair(text, &[draft.source], &[&fixed]);
         return;
     };
@@ -49,10 +77,9 @@ fn changes(text: &mut String, document: &Document<'_>) {
     };
     let old: Vec<&str> = spans(draft).iter().map(|span| span.of(draft.source)).collect();
     let new: Vec<&str> = spans(&after.draft).iter().map(|span| span.of(&fixed)).collect();
-    let around =
-        [around(draft.source, document.reading.frame.list), around(&fixed, after.frame.list)];
+    let around = [around(draft.source, reading.frame.list), around(&fixed, after.frame.list)];
     if around[0] != around[1] {
-        header(text, &line, "around the messages");
+        header(text, &format!("{line}around the messages"));
         pair(text, &[&around[0]], &[&around[1]]);
     }
     let origins: Vec<Option<usize>> = if repair.slots.len() == new.len() {
@@ -61,7 +88,8 @@ fn changes(text: &mut String, document: &Document<'_>) {
         // The messages were left alone.
         (0..new.len()).map(Some).collect()
     };
-    hunks(text, &line, draft.wire, &old, &new, &align(&old, &new, &origins));
+    let steps = align(&old, &new, &origins);
+    hunks(text, &old, &new, &steps, |first| format!("{line}{}", place(draft.wire, first)));
 }
 
 /// What stands around the list of messages.
@@ -72,7 +100,13 @@ fn around(source: &str, list: Option<foxwedge_core::Span>) -> String {
     format!("{before}[…]{behind}").trim().to_owned()
 }
 
-fn hunks(text: &mut String, line: &str, wire: Wire, old: &[&str], new: &[&str], steps: &[Step]) {
+fn hunks(
+    text: &mut String,
+    old: &[&str],
+    new: &[&str],
+    steps: &[Step],
+    name: impl Fn(usize) -> String,
+) {
     let mut at = 0;
     while let Some(start) = steps[at..].iter().position(|step| !step.is_kept()).map(|n| at + n) {
         // Changes with at most two kept messages between them stand in one hunk.
@@ -89,7 +123,7 @@ fn hunks(text: &mut String, line: &str, wire: Wire, old: &[&str], new: &[&str], 
         }
         let shown = start.saturating_sub(1)..(end + 1).min(steps.len());
         let first = steps.get(shown.start).map_or(0, Step::old);
-        header(text, line, &place(wire, first));
+        header(text, &name(first));
         hunk(text, &steps[shown], old, new);
         at = end;
     }
@@ -111,8 +145,8 @@ fn hunk(text: &mut String, steps: &[Step], old: &[&str], new: &[&str]) {
     pair(text, &gone, &come);
 }
 
-fn header(text: &mut String, line: &str, what: &str) {
-    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {line}{what} @@"))));
+fn header(text: &mut String, what: &str) {
+    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {what} @@"))));
 }
 
 /// Old lines, then new lines. Each is cut so that what differs from its partner stays in sight.

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use foxwedge_core::{Draft, Edit, Finding, check, pair, repair};
+use foxwedge_core::{Edit, Finding, pair};
+use foxwedge_dialect::Position;
 
 use crate::{
-    outcome::{Found, Judged},
+    outcome::{Found, Judged, Sitting},
     place::positions,
     report::excerpt,
     source::{Document, Source},
@@ -25,11 +26,12 @@ pub(crate) fn judge(source: &Source<'_>, look: Look) -> Judged {
     let mut judged = Judged {
         failures: source.failures.clone(),
         notes: source.notes.clone(),
+        session: source.session().map(Sitting::of),
         ..Judged::default()
     };
     let mut offsets = Vec::new();
     for document in &source.documents {
-        judged.messages += document.reading.draft.messages.len();
+        judged.messages += document.draft().messages.len();
         if !judged.profiles.contains(&document.question.profile) {
             judged.profiles.push(document.question.profile);
         }
@@ -37,16 +39,28 @@ pub(crate) fn judge(source: &Source<'_>, look: Look) -> Judged {
     }
     let positions = positions(source.text, &offsets);
     for (found, pair) in judged.findings.iter_mut().zip(positions.chunks_exact(2)) {
-        found.position = pair[0];
+        found.position = blank_line(&found.finding).unwrap_or(pair[0]);
         found.partner = found.finding.partner.map(|_| pair[1]);
     }
     judged
 }
 
+/// The place of a line in which nothing was left to point at: only its number is known, and stands
+/// in the finding's message.
+fn blank_line(finding: &Finding) -> Option<Position> {
+    let number = finding.message.strip_prefix("line ").filter(|_| finding.at.span.is_empty())?;
+    let line = number.split(' ').next()?.parse().ok()?;
+    Some(Position { line, column: 1 })
+}
+
 /// Adds the findings of a document, and for each the offsets of its two halves.
 fn note(document: &Document<'_>, look: Look, judged: &mut Judged, offsets: &mut Vec<usize>) {
-    let draft = &document.reading.draft;
-    let (findings, edits) = found(document, judged.findings.len() < look.edits);
+    let draft = document.draft();
+    let (findings, edits) = if judged.findings.len() < look.edits {
+        document.findings_and_edits()
+    } else {
+        (document.findings(), Vec::new())
+    };
     if findings.is_empty() {
         return;
     }
@@ -62,24 +76,13 @@ fn note(document: &Document<'_>, look: Look, judged: &mut Judged, offsets: &mut 
         judged.findings.push(Found {
             edits: edits.take(&finding),
             finding,
-            position: foxwedge_dialect::Position { line: 1, column: 1 },
+            position: Position { line: 1, column: 1 },
             partner: None,
             wire: draft.wire,
             excerpt,
         });
     }
     judged.edits.append(&mut edits.all);
-}
-
-/// What is wrong with a document, and what a repair would do if that is wanted.
-fn found(document: &Document<'_>, with_edits: bool) -> (Vec<Finding>, Vec<Edit>) {
-    let draft: &Draft<'_> = &document.reading.draft;
-    if with_edits {
-        let repair = repair(draft, &document.question);
-        (repair.before.findings, repair.edits)
-    } else {
-        (check(draft, &document.question).findings, Vec::new())
-    }
 }
 
 /// The edits of a repair, grouped by what they belong to: rule, message, and the call where one

@@ -9,7 +9,10 @@ mod command;
 mod demo;
 mod ask;
 mod nearest;
+mod agents;
 mod target;
+mod sessions;
+mod tree;
 mod pool;
 mod source;
 mod place;
@@ -21,6 +24,11 @@ mod outcome;
 mod report;
 mod usage;
 mod deliver;
+mod export;
+mod diagnose;
+mod calendar;
+mod preview;
+mod screen;
 mod say;
 
 use std::process::ExitCode;
@@ -44,6 +52,11 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(args) => command::check::run(args),
         Command::Fix(args) => command::fix::run(args),
         Command::Undo(args) => command::undo::run(args),
+        Command::List(args) => command::list::run(args),
+        Command::Show(args) => command::show::run(args),
+        Command::Resume(args) => command::resume::run(args),
+        Command::Export(args) => command::export::run(args),
+        Command::Fork(args) => command::fork::run(args),
         Command::Rule(args) => command::rule::run(args),
         Command::Rules(args) => command::rules::run(args),
         Command::Explain(args) => command::explain::run(args),

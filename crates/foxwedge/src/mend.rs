@@ -7,49 +7,71 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_dialect::Patched;
+use foxwedge_dialect::{Patched, session::Rewritten};
 
 use crate::{
     ask::Ask,
-    disk::{Backup, Backups, Snapshot, replace},
+    disk::{Backups, Claim, Snapshot, check_idle, replace},
     judge::{Look, judge},
-    outcome::{Applied, Judged},
+    outcome::{Applied, Judged, Sitting},
     say::Trouble,
-    source::{Closed, Document, Manner, Source, open},
+    source::{Body, Closed, Document, Manner, Packing, Source, open, text, unpacked},
 };
 
 /// What a repair of one target would do.
 pub(crate) struct Plan<'a> {
-    /// All bytes of the target; what no patch covers is copied.
+    /// All bytes of the target, unpacked; what no patch covers is copied.
     content: &'a [u8],
+    /// How the target is kept.
+    packing: Packing,
     /// Repaired documents, by where they begin and end in the content.
-    patches: Vec<(usize, usize, Patched<'a>)>,
+    patches: Vec<(usize, usize, Patch<'a>)>,
     applied: Vec<Applied>,
     /// Findings before the repair.
     before: usize,
+    /// The session it is, if it is the file of one.
+    session: Option<Sitting>,
+}
+
+/// A repaired document.
+enum Patch<'a> {
+    Wire(Patched<'a>),
+    Session(Rewritten<'a>),
 }
 
 impl<'a> Plan<'a> {
     /// Plans the repair of every document that needs one.
-    pub(crate) fn new(content: &'a [u8], source: &Source<'a>) -> Plan<'a> {
+    pub(crate) fn new(content: &'a [u8], packing: Packing, source: &Source<'a>) -> Plan<'a> {
         // A byte-order mark stands before the text.
-        let shift = content.len() - source.text.len();
-        let mut plan = Plan { content, patches: Vec::new(), applied: Vec::new(), before: 0 };
+        let shift = content.len() - source.bytes.len();
+        let session = source.session().map(Sitting::of);
+        let (patches, applied) = (Vec::new(), Vec::new());
+        let mut plan = Plan { content, packing, patches, applied, before: 0, session };
         for document in &source.documents {
-            plan.add(document, shift);
+            plan.add(document, shift, source.bytes.len());
         }
         plan
     }
 
-    fn add(&mut self, document: &Document<'a>, shift: usize) {
-        let draft = &document.reading.draft;
-        let (patched, repair) = document.reading.fix(&document.question);
+    /// A session is the whole file, `length` bytes of it.
+    fn add(&mut self, document: &Document<'a>, shift: usize, length: usize) {
+        let draft = document.draft();
+        let (length, patch, repair) = match &document.body {
+            Body::Wire(reading) => {
+                let (patched, repair) = reading.fix(&document.question);
+                (draft.source.len(), Patch::Wire(patched), repair)
+            }
+            Body::Session(session) => {
+                let (rewritten, repair) = session.fix(&document.question);
+                (length, Patch::Session(rewritten), repair)
+            }
+        };
         self.before += repair.before.findings.len();
         if repair.is_untouched() {
             return;
         }
         let start = shift + document.base;
-        self.patches.push((start, start + draft.source.len(), patched));
+        self.patches.push((start, start + length, patch));
         let applied = |edit| Applied { edit, wire: draft.wire, line: document.line };
         self.applied.extend(repair.edits.into_iter().map(applied));
     }
@@ -59,12 +81,24 @@ impl<'a> Plan<'a> {
         self.patches.is_empty()
     }
 
-    /// Writes the repaired target, piece by piece.
-    pub(crate) fn write_to(&self, mut out: &mut dyn Write) -> io::Result<()> {
+    /// Writes the repaired target, packed as it was.
+    pub(crate) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.packing == Packing::Plain {
+            return self.pieces(out);
+        }
+        let mut plain = Vec::with_capacity(self.content.len());
+        self.pieces(&mut plain)?;
+        out.write_all(&self.packing.pack(plain))
+    }
+
+    fn pieces(&self, mut out: &mut dyn Write) -> io::Result<()> {
         let mut done = 0;
-        for (start, end, patched) in &self.patches {
+        for (start, end, patch) in &self.patches {
             out.write_all(self.content.get(done..*start).unwrap_or_default())?;
-            patched.write_to(&mut out)?;
+            match patch {
+                Patch::Wire(patched) => patched.write_to(&mut out)?,
+                Patch::Session(rewritten) => rewritten.write_to(&mut out)?,
+            }
             done = *end;
         }
         out.write_all(self.content.get(done..).unwrap_or_default())
@@ -87,27 +121,20 @@ pub(crate) fn file(
     look: Look,
 ) -> anyhow::Result<Judged> {
     snapshot.check_writable()?;
-    let mut backup = Backups::locate()?.keep(&snapshot.path, &snapshot.content)?;
-    let after = match replace(snapshot, |out| plan.write_to(out)) {
-        Ok(after) => after,
-        Err(error) => {
-            backup.discard();
-            return Err(error);
-        }
+    let _claim = Claim::take(&snapshot.path)?;
+    let _idle = check_idle(&snapshot.path, &snapshot.metadata, plan.session.as_ref())?;
+    let backups = Backups::locate()?;
+    let mut proven = None;
+    let prepare = |fresh: &Path, after| {
+        let written = fs::read(fresh).context("the repaired file cannot be read again")?;
+        let judged = verify(&written, manner, ask, look);
+        proven = Some(judged.context("the repair did not hold, and the file is as it was")?);
+        backups.keep(&snapshot.path, &snapshot.content, after).map(Some)
     };
-    backup.done(after)?;
-    let written = fs::read(&snapshot.path).context("the repaired file cannot be read again")?;
-    match verify(&written, manner, ask, look) {
-        Ok(after) => {
-            let mut judged = plan.told(after);
-            judged.backup = Some(backup.content);
-            Ok(judged)
-        }
-        Err(error) => {
-            roll_back(&snapshot.path, &mut backup)?;
-            Err(error.context("the repair did not hold, and the file is as it was"))
-        }
-    }
+    let backup = replace(snapshot, |out| plan.write_to(out), prepare)?;
+    let mut judged = plan.told(proven.unwrap_or_default());
+    judged.backup = backup.map(|backup| backup.content);
+    Ok(judged)
 }
 
 /// Repairs stdin to memory, and proves it as a file is proven.
@@ -125,10 +152,13 @@ pub(crate) fn filter(
 
 /// Reads repaired bytes again: what could be fixed has to be gone.
 fn verify(written: &[u8], manner: Manner, ask: &Ask, look: Look) -> anyhow::Result<Judged> {
-    let source = match open(written, manner, ask) {
+    let plain = unpacked(written)?;
+    let unread = |message: &str| Trouble::new(format!("the result cannot be read: {message}"));
+    let text = text(&plain).map_err(|failure| unread(&failure.message))?;
+    let source = match open(&text, manner, ask) {
         Ok(source) => source,
         Err(Closed::Skipped) => bail!("the result is no conversation"),
-        Err(Closed::Failed(failure)) => bail!("the result cannot be read: {}", failure.message),
+        Err(Closed::Failed(failure)) => bail!(unread(&failure.message)),
     };
     let judged = judge(&source, look);
     match judged.findings.iter().find(|found| found.is_fixable(ask.is_bold())) {
@@ -143,16 +173,4 @@ fn verify(written: &[u8], manner: Manner, ask: &Ask, look: Look) -> anyhow::Resu
             .help("this is a defect of foxwedge; please report it with the shape of the history")
         ),
     }
-}
-
-/// Puts the copied content back.
-pub(crate) fn roll_back(path: &Path, backup: &mut Backup) -> anyhow::Result<()> {
-    let trouble = || {
-        Trouble::new("the file could not be put back")
-            .help(format!("what it held is in `{}`", backup.content.display()))
-    };
-    let now = Snapshot::take(path).with_context(trouble)?;
-    let mut kept = fs::File::open(&backup.content).with_context(trouble)?;
-    replace(&now, |mut out| io::copy(&mut kept, &mut out).map(drop)).with_context(trouble)?;
-    backup.undone()
 }

@@ -3,7 +3,10 @@
 use std::{ops::Range, path::PathBuf};
 
 use foxwedge_core::{Applicability, Edit, Finding, Profile, Wire};
-use foxwedge_dialect::Position;
+use foxwedge_dialect::{
+    Position,
+    session::{Agent, Session},
+};
 
 use crate::report::excerpt::Excerpt;
 
@@ -62,6 +65,8 @@ impl Failure {
 pub(crate) struct Judged {
     /// Messages in all its documents.
     pub(crate) messages: usize,
+    /// The session it is, if it is the file of one.
+    pub(crate) session: Option<Sitting>,
     /// Whose rules were applied, each once.
     pub(crate) profiles: Vec<Profile>,
     /// What is wrong; after a repair, what is still wrong.
@@ -90,6 +95,19 @@ impl Judged {
     /// What a repair would do about a finding.
     pub(crate) fn edits_of(&self, found: &Found) -> &[Edit] {
         self.edits.get(found.edits.start as usize..found.edits.end as usize).unwrap_or_default()
+    }
+}
+
+/// Whose session a file is.
+#[derive(Clone, Debug)]
+pub(crate) struct Sitting {
+    pub(crate) agent: Agent,
+    pub(crate) id: Option<String>,
+}
+
+impl Sitting {
+    pub(crate) fn of(session: &Session<'_>) -> Sitting {
+        Sitting { agent: session.agent, id: session.about.id.as_deref().map(str::to_owned) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     ask::Ask,
     cli::OutputFormat,
     judge::Look,
-    outcome::{Found, Judged, Outcome, Verdict},
+    outcome::{Found, Judged, Outcome, Sitting, Verdict},
 };
 
 pub(crate) mod excerpt;
@@ -76,6 +76,8 @@ fn judged(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &Judged)> {
 struct Seen<'a> {
     path: &'a str,
     found: &'a Found,
+    /// The session it was found in.
+    session: Option<&'a Sitting>,
     /// What a repair would do about it.
     edits: &'a [Edit],
 }
@@ -83,7 +85,8 @@ struct Seen<'a> {
 /// All findings.
 fn findings(outcomes: &[Outcome]) -> impl Iterator<Item = Seen<'_>> {
     judged(outcomes).flat_map(|(path, judged)| {
-        let seen = move |found| Seen { path, found, edits: judged.edits_of(found) };
+        let session = judged.session.as_ref();
+        let seen = move |found| Seen { path, found, session, edits: judged.edits_of(found) };
         judged.findings.iter().map(seen)
     })
 }

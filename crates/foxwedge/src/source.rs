@@ -1,18 +1,30 @@
-//! Bytes to documents: one conversation, or one a line.
+//! Bytes to documents: the session file of an agent, one conversation, or one a line.
 
 use std::path::Path;
 
 use foxwedge_core::Question;
-use foxwedge_dialect::{Confidence, Detection, ReadError, Reading, detect, position, read, want};
+use foxwedge_dialect::{
+    Confidence, Detection, ReadError, Reading, detect, position, read,
+    session::{Session, Text},
+    want,
+};
 
 use crate::{
     ask::Ask,
+    cli::Format,
     outcome::Failure,
     place::positions,
     say::{clean, cut},
 };
 
+mod document;
+mod packed;
+mod session;
 mod stranger;
+
+pub(crate) use document::{Body, Document};
+pub(crate) use packed::{Packing, unpacked};
+pub(crate) use session::sitting;
 
 /// How a target is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,15 +38,21 @@ pub(crate) struct Manner {
 impl Manner {
     /// How a file is looked at, by its name.
     pub(crate) fn of_file(path: &Path, walked: bool) -> Manner {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-        Manner { lines: extension.eq_ignore_ascii_case("jsonl"), walked }
+        let named = |path: &Path, wanted: &str| {
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
+        };
+        let packed = named(path, "zst");
+        let lines = named(path, "jsonl") || packed && named(&path.with_extension(""), "jsonl");
+        Manner { lines, walked }
     }
 }
 
 /// The documents of one target.
 pub(crate) struct Source<'a> {
-    /// The whole text, without a byte-order mark.
+    /// The whole text, without a byte-order mark. Damaged bytes of a session are mended here.
     pub(crate) text: &'a str,
+    /// The bytes it stands for.
+    pub(crate) bytes: &'a [u8],
     pub(crate) documents: Vec<Document<'a>>,
     /// Lines that could not be read.
     pub(crate) failures: Vec<Failure>,
@@ -42,14 +60,14 @@ pub(crate) struct Source<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// One conversation.
-pub(crate) struct Document<'a> {
-    /// Where it begins in the text.
-    pub(crate) base: usize,
-    /// Its line, where a file holds several.
-    pub(crate) line: Option<usize>,
-    pub(crate) reading: Reading<'a>,
-    pub(crate) question: Question,
+impl<'a> Source<'a> {
+    /// The session, if the target is the file of one.
+    pub(crate) fn session(&self) -> Option<&Session<'a>> {
+        self.documents.iter().find_map(|document| match &document.body {
+            Body::Session(session) => Some(&**session),
+            Body::Wire(_) => None,
+        })
+    }
 }
 
 /// Why there are no documents.
@@ -65,8 +83,25 @@ impl From<Failure> for Closed {
     }
 }
 
+/// Makes unpacked bytes readable.
+pub(crate) fn text(bytes: &[u8]) -> Result<Text<'_>, Failure> {
+    foxwedge_dialect::session::text(bytes).map_err(|error| Failure::new(sentence(&error)))
+}
+
 /// Reads all documents of a target.
-pub(crate) fn open<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Source<'a>, Closed> {
+pub(crate) fn open<'a>(
+    text: &'a Text<'_>,
+    manner: Manner,
+    ask: &Ask,
+) -> Result<Source<'a>, Closed> {
+    match session::open(text, ask)? {
+        Some(source) => Ok(source),
+        None => conversations(text.bytes(), manner, ask),
+    }
+}
+
+/// Reads what a provider would be sent.
+fn conversations<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Source<'a>, Closed> {
     let text = foxwedge_dialect::text(bytes).map_err(|error| not_text(bytes, &error, manner))?;
     let lines = is_lines(text, manner.lines);
     let pieces = if lines { split(text) } else { vec![(0, text)] };
@@ -79,7 +114,7 @@ pub(crate) fn open<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Sou
         });
     }
     let mut source =
-        Source { text, documents: Vec::new(), failures: Vec::new(), notes: Vec::new() };
+        Source { text, bytes, documents: Vec::new(), failures: Vec::new(), notes: Vec::new() };
     let mut failed = Vec::new();
     for (number, ((base, piece), detection)) in pieces.into_iter().zip(detected).enumerate() {
         let Some(detection) = detection else {
@@ -94,7 +129,8 @@ pub(crate) fn open<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Sou
             Ok(reading) if manner.walked && !is_conversation(&reading) => {}
             Ok(reading) => {
                 note(&mut source.notes, number, &detection, ask, &question);
-                source.documents.push(Document { base, line: None, reading, question });
+                let body = Body::Wire(reading);
+                source.documents.push(Document { base, line: None, body, question });
             }
             Err(error) if manner.walked && !is_inside(&error, piece) => {}
             Err(error) => failed.push((base + error.at(), sentence(&error))),
@@ -167,7 +203,7 @@ fn split(text: &str) -> Vec<(usize, &str)> {
 
 /// The format of each document. A guess takes the word of a neighbour that is sure.
 fn detections(pieces: &[(usize, &str)], ask: &Ask) -> Vec<Option<Detection>> {
-    if let Some(wire) = ask.wire() {
+    if let Some(Format::Wire(wire)) = ask.format() {
         let named = Detection { wire, confidence: Confidence::Certain, reason: "--format" };
         return vec![Some(named); pieces.len()];
     }
@@ -219,12 +255,16 @@ fn note(
             detection.reason
         ));
     }
-    if ask.idle(question.profile) && number == 0 {
-        notes.push(format!(
-            "none of the selected rules applies to the profile {}",
-            question.profile.name()
-        ));
+    if number == 0 {
+        notes.extend(idle(ask, question));
     }
+}
+
+/// Says so if there is nothing to look for.
+fn idle(ask: &Ask, question: &Question) -> Option<String> {
+    let profile = question.profile;
+    ask.idle(profile)
+        .then(|| format!("none of the selected rules applies to the profile {}", profile.name()))
 }
 
 #[cfg(test)]

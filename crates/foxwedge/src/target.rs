@@ -1,13 +1,25 @@
 //! What was named on the command line, and the files in it.
 
 use std::{
+    cell::LazyCell,
     collections::HashSet,
     fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
-use crate::{outcome::Failure, say::Trouble};
+use foxwedge_dialect::session::Agent;
+
+use crate::{
+    agents::{self, Entry, pick},
+    cli::{CheckArgs, SessionArgs},
+    outcome::Failure,
+    say::{self, Trouble, clean},
+};
+
+mod walk;
+
+use walk::walk;
 
 /// One thing to read.
 #[derive(Clone, Debug)]
@@ -33,18 +45,27 @@ pub(crate) enum Kind {
 pub(crate) const STDIN: &str = "<stdin>";
 
 /// Everything that was named, folders opened; each file once.
-pub(crate) fn expand(named: &[PathBuf]) -> Result<Vec<Target>, Trouble> {
+pub(crate) fn expand(args: &CheckArgs) -> Result<Vec<Target>, Trouble> {
+    let sessions = LazyCell::new(|| sessions(&args.agent));
     let mut targets = Vec::new();
-    if named.is_empty() {
+    if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
+        targets.extend(sessions.iter().map(|entry| file(entry.path.clone(), Kind::Walked)));
+        return Ok(targets);
+    }
+    if args.last {
+        let newest = newest(&sessions)?;
+        return Ok(vec![file(newest.path.clone(), Kind::Named)]);
+    }
+    if args.targets.is_empty() {
         if io::stdin().is_terminal() {
             return Err(Trouble::new("nothing to read").help(
-                "name a file or a folder, or pipe a conversation in: \
-                 `foxwedge check session.json`, `… | foxwedge check -`",
+                "name a file, a folder or a session, or pipe a conversation in: \
+                 `foxwedge check session.json`, `… | foxwedge check -`, `foxwedge check --all`",
             ));
         }
         targets.push(stdin());
     }
-    for path in named {
+    for path in &args.targets {
         if path.as_os_str() == "-" {
             targets.push(stdin());
             continue;
@@ -52,10 +73,13 @@ pub(crate) fn expand(named: &[PathBuf]) -> Result<Vec<Target>, Trouble> {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut targets),
             Ok(_) => targets.push(file(path.clone(), Kind::Named)),
-            Err(error) => {
-                let shown = path.to_string_lossy().into_owned();
-                targets.push(Target { shown, kind: Kind::Closed(missing(path, &error)) });
-            }
+            Err(error) => targets.push(match session(path, &error, || sessions.as_slice()) {
+                Ok(entry) => file(entry.path.clone(), Kind::Named),
+                Err(failure) => {
+                    let shown = path.to_string_lossy().into_owned();
+                    Target { shown, kind: Kind::Closed(failure) }
+                }
+            }),
         }
     }
     let mut seen = HashSet::new();
@@ -67,6 +91,75 @@ pub(crate) fn expand(named: &[PathBuf]) -> Result<Vec<Target>, Trouble> {
         }
     });
     Ok(targets)
+}
+
+/// One thing that was named where only one makes sense.
+pub(crate) enum One {
+    Stdin,
+    File(PathBuf),
+    /// A session that an agent keeps on this machine.
+    Session(Box<Entry>),
+}
+
+/// The one session that is meant.
+pub(crate) fn one(args: &SessionArgs) -> anyhow::Result<One> {
+    let Some(path) = &args.target else {
+        return Ok(One::Session(Box::new(newest(&sessions(&args.agent))?.clone())));
+    };
+    if path.as_os_str() == "-" {
+        return Ok(One::Stdin);
+    }
+    let failure = match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Failure::new("this is a folder, not a session")
+            .help("`foxwedge list --project FOLDER` lists the sessions about it"),
+        Ok(_) => return Ok(One::File(path.clone())),
+        Err(error) => match session(path, &error, || sessions(&args.agent)) {
+            Ok(entry) => return Ok(One::Session(Box::new(entry))),
+            Err(failure) => failure,
+        },
+    };
+    let shown = clean(&path.to_string_lossy());
+    let trouble = Trouble::new(format!("{shown}: {}", failure.message));
+    Err(match failure.help {
+        Some(help) => trouble.help(help),
+        None => trouble,
+    }
+    .into())
+}
+
+/// The sessions of these agents. What cannot be looked into is worth a note.
+pub(crate) fn sessions(agents: &[Agent]) -> Vec<Entry> {
+    let found = agents::find(agents);
+    for (path, error) in &found.closed {
+        say::note(&format!("{}: cannot be read: {error}", clean(&path.to_string_lossy())));
+    }
+    found.entries
+}
+
+/// The session that was written to last.
+fn newest(sessions: &[Entry]) -> Result<&Entry, Trouble> {
+    let newest = sessions.iter().find(|entry| !entry.is_sub_agent());
+    newest.ok_or_else(|| {
+        Trouble::new("no session was found")
+            .help("`foxwedge list` says where it looks; a file can be named by its path")
+    })
+}
+
+/// The session that a name stands for, if no file bears it.
+fn session<S: std::ops::Deref<Target = [Entry]>>(
+    path: &Path,
+    error: &io::Error,
+    sessions: impl FnOnce() -> S,
+) -> Result<Entry, Failure> {
+    let missing = missing(path, error);
+    let word = path.to_str().filter(|word| pick::is_id(word));
+    let Some(word) = word.filter(|_| error.kind() == io::ErrorKind::NotFound) else {
+        return Err(missing);
+    };
+    pick::pick(word, &sessions()).cloned().map_err(|trouble| match neighbour(path) {
+        Some(_) => missing,
+        None => Failure::from_error(&trouble.into()),
+    })
 }
 
 fn stdin() -> Target {
@@ -88,13 +181,7 @@ fn missing(path: &Path, error: &io::Error) -> Failure {
     if let Some(near) = neighbour(path) {
         return failure.help(format!("did you mean `{near}`?"));
     }
-    if path.components().count() == 1 && path.extension().is_none() {
-        return failure.help(
-            "a target is a file, a folder, or `-` for stdin; sessions cannot be named by their \
-             id in this version",
-        );
-    }
-    failure.help("a target is a file, a folder, or `-` for stdin")
+    failure.help("a target is a file, a folder, the id of a session, or `-` for stdin")
 }
 
 /// A file beside it with nearly the same name.
@@ -108,67 +195,5 @@ fn neighbour(path: &Path) -> Option<String> {
         .collect();
     let typed = path.file_name()?.to_str()?;
     let near = crate::nearest::nearest(typed, names.iter().map(String::as_str))?;
-    Some(crate::say::clean(&folder.join(near).to_string_lossy()))
-}
-
-/// Collects the files of a folder that may hold conversations. Links are not followed: they may
-/// lead in a circle, or to a file that is read anyway. What cannot be opened is a target too: one
-/// that fails.
-fn walk(folder: &Path, targets: &mut Vec<Target>) {
-    let mut open = vec![folder.to_owned()];
-    let mut found = Vec::new();
-    let mut closed = Vec::new();
-    while let Some(folder) = open.pop() {
-        if let Err(error) = look_into(&folder, &mut open, &mut found) {
-            closed.push((folder, error));
-        }
-    }
-    found.sort();
-    targets.extend(found.into_iter().map(|path| file(path, Kind::Walked)));
-    closed.sort_by(|(one, _), (two, _)| one.cmp(two));
-    targets.extend(closed.into_iter().map(|(folder, error)| {
-        let failure = Failure::new(format!("the folder cannot be read: {error}"));
-        file(folder, |_| Kind::Closed(failure))
-    }));
-}
-
-/// Sorts the entries of a folder into folders to open and files to read.
-fn look_into(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let path = entry.path();
-        if kind.is_dir() && !is_passed_by(&entry.file_name().to_string_lossy()) {
-            open.push(path);
-        } else if kind.is_file() && may_hold_conversation(&path) {
-            found.push(path);
-        }
-    }
-    Ok(())
-}
-
-fn is_passed_by(folder: &str) -> bool {
-    folder.starts_with('.') || folder == "node_modules" || folder == "target"
-}
-
-fn may_hold_conversation(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("");
-    extension.eq_ignore_ascii_case("json") || extension.eq_ignore_ascii_case("jsonl")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_that_cannot_be_opened_is_not_passed_over() {
-        let folder = std::env::temp_dir().join(format!("foxwedge-gone-{}", std::process::id()));
-        let mut targets = Vec::new();
-        walk(&folder, &mut targets);
-        let told: Vec<_> = targets.iter().map(|target| (&*target.shown, &target.kind)).collect();
-        assert!(
-            matches!(told.as_slice(), [(shown, Kind::Closed(_))] if *shown == folder.to_string_lossy()),
-            "{told:?}"
-        );
-    }
+    Some(clean(&folder.join(near).to_string_lossy()))
 }

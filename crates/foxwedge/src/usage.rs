@@ -7,7 +7,7 @@ use crate::{
     cli::{CheckArgs, OutputFormat},
     disk::Identity,
     say::{Trouble, clean},
-    source::{Closed, Manner, open},
+    source::{Closed, Manner, open, text, unpacked},
     target::{Kind, Target},
 };
 
@@ -70,5 +70,7 @@ pub(crate) fn check_output(args: &CheckArgs, targets: &[Target], ask: &Ask) -> R
 /// Whether a file in a folder is surely no conversation.
 fn is_stranger(path: &Path, ask: &Ask) -> bool {
     let Ok(content) = fs::read(path) else { return false };
-    matches!(open(&content, Manner::of_file(path, true), ask), Err(Closed::Skipped))
+    let Ok(plain) = unpacked(&content) else { return false };
+    let Ok(text) = text(&plain) else { return false };
+    matches!(open(&text, Manner::of_file(path, true), ask), Err(Closed::Skipped))
 }

@@ -12,8 +12,9 @@ use anyhow::{Context, bail};
 use crate::{
     ask::Ask,
     cli::CheckArgs,
+    command::fix::check_named,
     deliver::deliver,
-    diff,
+    diagnose, diff,
     disk::Snapshot,
     judge::{Look, judge},
     mend::{self, Plan},
@@ -21,7 +22,7 @@ use crate::{
     pool,
     report::{self, Totals, summary},
     say::{self, Trouble},
-    source::{Closed, Manner, open},
+    source::{Closed, Manner, Packing, open, text, unpacked},
     target::{self, Kind, Target},
     usage,
 };
@@ -52,9 +53,12 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
         (false, false) => Mode::Check,
     };
     usage::check(&args)?;
+    if mode == Mode::Fix {
+        check_named(&args)?;
+    }
     let look = if args.statistics { Look::default() } else { report::look(args.output_format) };
     let job = Job { ask: Ask::new(&args)?, look, mode };
-    let targets = target::expand(&args.targets)?;
+    let targets = target::expand(&args)?;
     if args.show_files {
         return show_files(&targets);
     }
@@ -108,13 +112,10 @@ impl Job {
         let mut content = Vec::new();
         io::stdin().lock().read_to_end(&mut content).context("stdin cannot be read")?;
         let manner = Manner { lines: false, walked: false };
-        self.content(shown, &content, manner, |plan| {
-            if plan.is_empty() {
-                return Ok(None);
-            }
+        self.content(shown, &content, manner, &self.ask, |plan| {
             let (output, mut judged) = mend::filter(plan, manner, &self.ask, self.look)?;
             judged.output = Some(output);
-            Ok(Some(judged))
+            Ok(judged)
         })
         .map(|verdict| match verdict {
             // A sound document passes as it came.
@@ -128,6 +129,7 @@ impl Job {
 
     fn file(&self, target: &Target, path: &Path, walked: bool) -> anyhow::Result<Verdict> {
         let manner = Manner::of_file(path, walked);
+        let ask = &*self.ask.of_file(path);
         let metadata = fs::metadata(path).context("cannot be read")?;
         if u32::try_from(metadata.len()).is_err() {
             bail!("{} bytes are more than the four gigabytes we read", metadata.len());
@@ -135,7 +137,9 @@ impl Job {
         match self.mode {
             Mode::Check | Mode::Diff => {
                 let content = fs::read(path).context("cannot be read")?;
-                self.content(&target.shown, &content, manner, |_| Ok(None))
+                self.content(&target.shown, &content, manner, ask, |_| {
+                    bail!("nothing is repaired here")
+                })
             }
             Mode::Fix if !metadata.is_file() => {
                 bail!(
@@ -145,33 +149,40 @@ impl Job {
             }
             Mode::Fix => {
                 let snapshot = Snapshot::take(path).context("cannot be read")?;
-                self.content(&target.shown, &snapshot.content, manner, |plan| {
-                    if plan.is_empty() {
-                        return Ok(None);
-                    }
-                    mend::file(&snapshot, plan, manner, &self.ask, self.look).map(Some)
+                self.content(&target.shown, &snapshot.content, manner, ask, |plan| {
+                    mend::file(&snapshot, plan, manner, ask, self.look)
                 })
             }
         }
     }
 
     /// Judges content, after a repair if there is one to make.
-    fn content<'a>(
+    fn content(
         &self,
         shown: &str,
-        content: &'a [u8],
+        content: &[u8],
         manner: Manner,
-        repair: impl FnOnce(Plan<'a>) -> anyhow::Result<Option<Judged>>,
+        ask: &Ask,
+        repair: impl FnOnce(Plan<'_>) -> anyhow::Result<Judged>,
     ) -> anyhow::Result<Verdict> {
-        let source = match open(content, manner, &self.ask) {
+        let plain = unpacked(content)?;
+        let text = match text(&plain) {
+            Ok(text) => text,
+            Err(failure) => return Ok(Verdict::Failed(failure)),
+        };
+        let source = match open(&text, manner, ask) {
             Ok(source) => source,
             Err(Closed::Skipped) => return Ok(Verdict::Skipped),
             Err(Closed::Failed(failure)) => return Ok(Verdict::Failed(failure)),
         };
-        if self.mode == Mode::Fix
-            && let Some(judged) = repair(Plan::new(content, &source))?
-        {
-            return Ok(Verdict::Judged(Box::new(judged)));
+        if let Some(session) = source.session() {
+            diagnose::session(shown, session);
+        }
+        if self.mode == Mode::Fix {
+            let plan = Plan::new(&plain, Packing::of(content), &source);
+            if !plan.is_empty() {
+                return Ok(Verdict::Judged(Box::new(repair(plan)?)));
+            }
         }
         let mut judged = judge(&source, self.look);
         if self.mode == Mode::Diff && !judged.findings.is_empty() {

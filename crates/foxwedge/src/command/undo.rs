@@ -10,10 +10,12 @@ use std::{
 use anyhow::{Context, bail};
 
 use crate::{
+    agents::{self, pick},
+    calendar::date,
     cli::UndoArgs,
-    disk::{Backup, Backups, Fingerprint, Snapshot},
-    mend::roll_back,
+    disk::{Backup, Backups, Claim, Fingerprint, Snapshot, Standing, check_idle, replace},
     say::{self, DIM, GOOD, Trouble, clean, out, paint, talk},
+    source::sitting,
 };
 
 /// Puts every named file back, or lists what could be.
@@ -31,7 +33,7 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for path in &args.files {
         let shown = clean(&path.to_string_lossy());
-        match put_back(&backups, &mut known, path, args.force) {
+        match put_back(&backups, &mut known, &named(path), args.force) {
             Ok(()) => talk(&format!("{} {shown}\n", paint(GOOD, "restored"))),
             Err(error) => {
                 say::error(&error.context(shown));
@@ -48,38 +50,80 @@ type Known = HashMap<PathBuf, Vec<Backup>>;
 fn put_back(backups: &Backups, known: &mut Known, path: &Path, force: bool) -> anyhow::Result<()> {
     let real = real_path(path)?;
     let found = known.entry(real.clone()).or_default();
-    let Some(mut backup) = found.pop() else {
+    if found.is_empty() {
         bail!(
             Trouble::new("no fix of this file can be undone")
                 .help("`foxwedge undo --list` lists what can be put back")
+        );
+    }
+    let _claim = Claim::take(&real)?;
+    let now = now(&real, found.last())?;
+    now.check_writable()?;
+    let content = Fingerprint::of(&now.content);
+    let Some(mut backup) = newest(found, &content)? else {
+        bail!(
+            Trouble::new(
+                "there is nothing to undo: the file still is what it was before it was fixed"
+            )
+            .help("`foxwedge undo --list` lists what can be put back")
         );
     };
     let kept = Fingerprint::of_file(&backup.content).context("its backup cannot be read")?;
     if kept != backup.manifest.before {
         bail!("its backup `{}` is damaged", backup.content.display());
     }
-    let now = match Snapshot::take(&real) {
-        Ok(now) => now,
+    let changed = backup.standing(&content) != Standing::Made;
+    if changed && !force {
+        bail!(Trouble::new("the file changed since it was fixed")
+            .help("--force puts the old content back all the same, and keeps what is there now as a backup"));
+    }
+    let _idle = check_idle(&real, &now.metadata, sitting(&now.content).as_ref())?;
+    let trouble = || {
+        Trouble::new("the file could not be put back")
+            .help(format!("what it held is in `{}`", backup.content.display()))
+    };
+    let mut copy = fs::File::open(&backup.content).with_context(trouble)?;
+    let prepare = |_: &Path, after| match changed {
+        true => backups.keep(&real, &now.content, after).map(Some),
+        false => Ok(None),
+    };
+    let forced = replace(&now, |mut out| io::copy(&mut copy, &mut out).map(drop), prepare)?;
+    found.extend(forced);
+    backup.undone()
+}
+
+/// The file that is meant: the id of a session stands for its file.
+fn named(path: &Path) -> PathBuf {
+    let word = path.to_str().filter(|word| pick::is_id(word) && !path.exists());
+    let session = word.and_then(|word| pick::pick(word, &agents::find(&[]).entries).ok().cloned());
+    session.map_or_else(|| path.to_owned(), |session| session.path)
+}
+
+/// The file as it is.
+fn now(real: &Path, newest: Option<&Backup>) -> anyhow::Result<Snapshot> {
+    match Snapshot::take(real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let kept = newest.map(|backup| backup.content.display().to_string());
             bail!(
                 Trouble::new("the file is gone")
-                    .help(format!("what it held is in `{}`", backup.content.display()))
+                    .help(format!("what it held is in `{}`", kept.unwrap_or_default()))
             );
         }
-        Err(error) => return Err(error).context("the file cannot be read"),
-    };
-    now.check_writable()?;
-    let content = Fingerprint::of(&now.content);
-    if Some(&content) != backup.manifest.after.as_ref() {
-        if !force {
-            bail!(Trouble::new("the file changed since it was fixed")
-                .help("--force puts the old content back all the same, and keeps what is there now as a backup"));
-        }
-        let mut kept = backups.keep(&real, &now.content)?;
-        kept.done(backup.manifest.before.clone())?;
-        found.push(kept);
+        now => now.context("the file cannot be read"),
     }
-    roll_back(&real, &mut backup)
+}
+
+/// The newest fix that shows in the file. One that does not was interrupted before it was made or
+/// after it was undone: from now on it counts as undone.
+fn newest(found: &mut Vec<Backup>, content: &Fingerprint) -> anyhow::Result<Option<Backup>> {
+    while let Some(mut backup) = found.pop() {
+        match backup.standing(content) {
+            Standing::Made | Standing::Changed => return Ok(Some(backup)),
+            Standing::Unmade => backup.undone()?,
+            Standing::Undone => {}
+        }
+    }
+    Ok(None)
 }
 
 /// The file behind every link; a file that is gone still has a folder.
@@ -100,7 +144,11 @@ fn list(backups: &[Backup]) -> String {
     }
     let line = |backup: &Backup| {
         let manifest = &backup.manifest;
-        let state = if manifest.undone { "undone" } else { "fixed" };
+        let state = match standing(backup) {
+            Standing::Undone => "undone",
+            Standing::Unmade => "unmade",
+            Standing::Made | Standing::Changed => "fixed",
+        };
         format!(
             "{}  {state:<6}  {:>10} bytes  {}  {}\n",
             date(manifest.created),
@@ -112,34 +160,14 @@ fn list(backups: &[Backup]) -> String {
     backups.iter().rev().map(line).collect()
 }
 
-/// Seconds since 1970 as a date and time, in UTC.
-fn date(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86400, seconds % 86400);
-    // Years begin in March here, so that the leap day comes last.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{of_month:02} {hour:02}:{minute:02}:{second:02} UTC")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn seconds_become_dates() {
-        let table = [
-            (0, "1970-01-01 00:00:00 UTC"),
-            (951_782_399, "2000-02-28 23:59:59 UTC"),
-            (951_782_400, "2000-02-29 00:00:00 UTC"),
-            (1_767_225_599, "2025-12-31 23:59:59 UTC"),
-        ];
-        for (seconds, expected) in table {
-            assert_eq!(super::date(seconds), expected);
-        }
+/// What became of a fix. Only a file of the right size is read for that.
+fn standing(backup: &Backup) -> Standing {
+    let (path, before) = (Path::new(&backup.manifest.path), &backup.manifest.before);
+    let alike = fs::metadata(path).is_ok_and(|now| now.len() == before.bytes);
+    let now = alike.then(|| Fingerprint::of_file(path).ok()).flatten();
+    match now {
+        Some(now) => backup.standing(&now),
+        None if backup.manifest.undone => Standing::Undone,
+        None => Standing::Made,
     }
 }

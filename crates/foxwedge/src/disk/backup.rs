@@ -1,17 +1,25 @@
 //! Private copies of what a fix replaced, each with a manifest that says where it belongs.
 
 use std::{
-    env, fs,
+    fs,
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Once,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::fingerprint::{ALGORITHM, Fingerprint};
+use super::{
+    fingerprint::{ALGORITHM, Fingerprint},
+    fresh::{folder, is_dead},
+    state,
+};
 use crate::say::Trouble;
+
+/// Once in a process is enough.
+static SWEPT: Once = Once::new();
 
 /// The folder of all backups.
 pub(crate) struct Backups {
@@ -27,6 +35,19 @@ pub(crate) struct Backup {
     pub(crate) manifest: Manifest,
 }
 
+/// What became of the fix that a copy was made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// The file is what the fix made of it.
+    Made,
+    /// The file is what it was before: the fix was interrupted, or somebody put the file back.
+    Unmade,
+    /// The file is something else.
+    Changed,
+    /// It was undone.
+    Undone,
+}
+
 /// What is known about a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
@@ -39,31 +60,26 @@ pub(crate) struct Manifest {
     algorithm: String,
     /// The content that was replaced.
     pub(crate) before: Fingerprint,
-    /// The content that replaced it; `None` while the write is under way.
+    /// The content that replaced it, or was about to.
     pub(crate) after: Option<Fingerprint>,
     /// It was put back.
     pub(crate) undone: bool,
 }
 
 impl Backups {
-    /// `$FOXWEDGE_STATE_DIR`, `$XDG_STATE_HOME/foxwedge` or `~/.local/state/foxwedge`.
+    /// Where they are kept.
     pub(crate) fn locate() -> anyhow::Result<Backups> {
-        let set =
-            |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let state = set("FOXWEDGE_STATE_DIR")
-            .or_else(|| Some(set("XDG_STATE_HOME")?.join("foxwedge")))
-            .or_else(|| {
-                Some(set("HOME").or_else(|| set("USERPROFILE"))?.join(".local/state/foxwedge"))
-            })
-            .ok_or_else(|| {
-                Trouble::new("there is no folder for backups")
-                    .help("set FOXWEDGE_STATE_DIR to a folder that only you can read")
-            })?;
-        Ok(Backups { folder: state.join("backups") })
+        Ok(Backups { folder: state::folder()?.join("backups") })
     }
 
-    /// Copies the content of a file. The copy is on disk when this returns.
-    pub(crate) fn keep(&self, path: &Path, content: &[u8]) -> anyhow::Result<Backup> {
+    /// Copies the content of a file that is about to be replaced. The copy and its manifest are on
+    /// disk when this returns.
+    pub(crate) fn keep(
+        &self,
+        path: &Path,
+        content: &[u8],
+        after: Fingerprint,
+    ) -> anyhow::Result<Backup> {
         let known = path.to_str().ok_or_else(|| {
             Trouble::new("its path is not UTF-8, so a backup could not name it")
                 .help("use `foxwedge fix - <FILE >NEW` instead")
@@ -75,27 +91,57 @@ impl Backups {
             created: created.as_secs(),
             algorithm: ALGORITHM.to_owned(),
             before: Fingerprint::of(content),
-            after: None,
+            after: Some(after),
             undone: false,
         };
-        let folder = || format!("no backup can be written to `{}`", self.folder.display());
-        private_folder(&self.folder).with_context(folder)?;
+        let trouble = || format!("no backup can be written to `{}`", self.folder.display());
+        state::private_folder(&self.folder).with_context(trouble)?;
+        SWEPT.call_once(|| self.sweep());
         let stem = format!("{:020}-{}", created.as_nanos(), file_stem(path));
-        let (content_path, mut file) = self.create(&stem).with_context(folder)?;
-        let backup =
-            Backup { note: content_path.with_extension("json"), content: content_path, manifest };
-        file.write_all(content).and_then(|()| file.sync_all()).with_context(folder)?;
-        backup.save().with_context(folder)?;
-        Ok(backup)
+        let (copy, mut file) = self.create(&stem).with_context(trouble)?;
+        let backup = Backup { note: copy.with_extension("json"), content: copy, manifest };
+        let kept = file
+            .write_all(content)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| backup.save())
+            .with_context(trouble);
+        match kept {
+            Ok(()) => Ok(backup),
+            Err(error) => {
+                backup.discard();
+                Err(error)
+            }
+        }
     }
 
     fn create(&self, stem: &str) -> io::Result<(PathBuf, fs::File)> {
+        let process = std::process::id();
         let mut number = 0;
         loop {
-            let path = self.folder.join(format!("{stem}-{number}.bak"));
-            match private_file(&path) {
+            let path = self.folder.join(format!("{stem}-{process}-{number}.bak"));
+            match state::private().create_new(true).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 result => return result.map(|file| (path, file)),
+            }
+        }
+    }
+
+    /// Takes away what dead processes left half done: a copy without a manifest was never needed,
+    /// since nothing is replaced before the manifest is whole.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            let half = match path.extension().and_then(|extension| extension.to_str()) {
+                Some("bak") => !path.with_extension("json").exists(),
+                Some("new") => true,
+                _ => false,
+            };
+            if half
+                && let Some(process) = name.to_str().and_then(maker)
+                && is_dead(process, &path)
+            {
+                let _ = fs::remove_file(path);
             }
         }
     }
@@ -123,10 +169,14 @@ impl Backup {
         Some(Backup { content: note.with_extension("bak"), note, manifest })
     }
 
-    /// Notes what replaced the copied content.
-    pub(crate) fn done(&mut self, after: Fingerprint) -> anyhow::Result<()> {
-        self.manifest.after = Some(after);
-        self.save().context("the manifest of the backup cannot be written")
+    /// What the content of its file says about it.
+    pub(crate) fn standing(&self, now: &Fingerprint) -> Standing {
+        match &self.manifest {
+            manifest if manifest.undone => Standing::Undone,
+            manifest if manifest.after.as_ref() == Some(now) => Standing::Made,
+            manifest if manifest.before == *now => Standing::Unmade,
+            _ => Standing::Changed,
+        }
     }
 
     /// Notes that it was put back.
@@ -137,17 +187,20 @@ impl Backup {
 
     /// Takes the copy away again: what it was made for did not happen.
     pub(crate) fn discard(self) {
-        let _ = fs::remove_file(&self.note).and_then(|()| fs::remove_file(&self.content));
+        let _ = fs::remove_file(&self.note);
+        let _ = fs::remove_file(&self.content);
     }
 
     /// Writes the manifest beside itself first, so that it is never half a manifest.
     fn save(&self) -> io::Result<()> {
         let fresh = self.note.with_extension("new");
         let _ = fs::remove_file(&fresh);
-        let mut file = private_file(&fresh)?;
+        let mut file = state::private().create_new(true).open(&fresh)?;
         file.write_all(&serde_json::to_vec_pretty(&self.manifest)?)?;
         file.sync_all()?;
-        fs::rename(&fresh, &self.note)
+        fs::rename(&fresh, &self.note)?;
+        state::sync_folder(folder(&self.note));
+        Ok(())
     }
 }
 
@@ -158,18 +211,26 @@ fn file_stem(path: &Path) -> String {
     name.chars().take(40).map(plain).collect()
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+/// The process in the name of a copy.
+fn maker(name: &str) -> Option<u32> {
+    let stem = name.rsplit_once('.')?.0;
+    stem.rsplit('-').nth(1)?.parse().ok()
 }
 
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_copies_tell_who_made_them() {
+        let table = [
+            ("0123-chat_json-77-0.bak", Some(77)),
+            ("0123-a-b_json-77-12.new", Some(77)),
+            ("0123-chat_json-0.bak", None),
+            ("x.bak", None),
+        ];
+        for (name, expected) in table {
+            assert_eq!(maker(name), expected, "{name}");
+        }
+    }
 }

@@ -173,6 +173,14 @@ fn why(found: &Found) -> String {
         let who = if who.is_empty() { "some provider".to_owned() } else { who.join(", ") };
         return format!("refused by {who}: {}", rule.summary);
     }
+    if rule.code >= 700 {
+        // The agent fails before any provider sees the history.
+        let fails = match found.finding.severity {
+            Severity::Error => "does not open the file as it is",
+            Severity::Warning => "loses some of it",
+        };
+        return format!("the agent {fails}: {}", rule.summary);
+    }
     let surely = match found.finding.severity {
         Severity::Error => "refuses",
         Severity::Warning => "probably refuses",

@@ -32,6 +32,11 @@ struct Entry<'a> {
     name: &'static str,
     severity: &'static str,
     message: &'a str,
+    /// Only in the session file of an agent, as `session_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
     path: &'a str,
     line: usize,
     column: usize,
@@ -97,6 +102,8 @@ fn entry(seen: Seen<'_>) -> Entry<'_> {
         name: finding.rule.name,
         severity: level(finding.severity),
         message: &finding.message,
+        agent: seen.session.map(|session| session.agent.name()),
+        session_id: seen.session.and_then(|session| session.id.as_deref()),
         path: seen.path,
         line: seen.found.position.line,
         column: seen.found.position.column,

@@ -2,7 +2,10 @@
 
 use foxwedge_core::{Content, Draft, Kind, Layout, Message, Part, Role, Seal, Wire};
 
-use crate::say::{clean, cut, is_harmful};
+use crate::{
+    preview,
+    say::{clean, cut},
+};
 
 /// A message on one line.
 #[derive(Clone, Debug)]
@@ -116,7 +119,7 @@ fn hollow(content: Content) -> &'static str {
 /// A part in a few words.
 fn words(draft: &Draft<'_>, part: &Part<'_>) -> String {
     match &part.kind {
-        Kind::Text(_) => format!("\"{}\"", preview(part.span.of(draft.source))),
+        Kind::Text(_) => format!("\"{}\"", preview::text(part.span.of(draft.source), TEXT)),
         Kind::Media => "media".to_owned(),
         Kind::Reasoning(Seal::Signed) => "thinks (signed)".to_owned(),
         Kind::Reasoning(Seal::Unsigned | Seal::Plain) => "thinks".to_owned(),
@@ -132,83 +135,5 @@ fn words(draft: &Draft<'_>, part: &Part<'_>) -> String {
         Kind::ServerCall(id) => format!("server call{}", named(" ", id.as_deref())),
         Kind::ServerAnswer(id) => format!("server answer{}", named(" ", id.as_deref())),
         Kind::Other => "other content".to_owned(),
-    }
-}
-
-/// The beginning of a text part, on one line. Looks at its first bytes only.
-fn preview(raw: &str) -> String {
-    let start = match raw.as_bytes().first() {
-        Some(b'"') => Some(1),
-        _ => text_field(raw),
-    };
-    let raw = start.and_then(|start| raw.get(start..)).unwrap_or("");
-    let mut text = String::new();
-    let mut chars = raw.chars();
-    let mut length = 0;
-    while let Some(c) = chars.next() {
-        let c = match c {
-            '"' => return text,
-            '\\' => escape(&mut chars),
-            c => c,
-        };
-        if c.is_whitespace() || is_harmful(c) {
-            if text.ends_with(' ') {
-                continue;
-            }
-            text.push(' ');
-        } else {
-            text.push(c);
-        }
-        length += 1;
-        if length == TEXT {
-            text.push('…');
-            break;
-        }
-    }
-    text
-}
-
-/// Where the string under the key `text` begins.
-fn text_field(raw: &str) -> Option<usize> {
-    const KEY: &str = "\"text\"";
-    raw.match_indices(KEY).take(8).find_map(|(at, _)| {
-        let rest = raw.get(at + KEY.len()..)?;
-        let value = rest.trim_start().strip_prefix(':')?.trim_start();
-        value.starts_with('"').then(|| raw.len() - value.len() + 1)
-    })
-}
-
-/// The character behind a backslash.
-fn escape(chars: &mut std::str::Chars<'_>) -> char {
-    match chars.next() {
-        Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
-        Some('u') => {
-            let digits: String = chars.by_ref().take(4).collect();
-            let code = u32::from_str_radix(&digits, 16).ok();
-            code.and_then(char::from_u32).unwrap_or('\u{fffd}')
-        }
-        Some(c) => c,
-        None => ' ',
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn previews_are_short_and_harmless() {
-        let table = [
-            (r#""hello""#, "hello"),
-            (r#"{"type":"text","text":"hi \"you\""}"#, "hi \"you\""),
-            (r#"{"text" : "a\n\n  b\u001b[31m"}"#, "a b [31m"),
-            (r#"{"type":"text"}"#, ""),
-            ("\"\\", " "),
-            ("", ""),
-        ];
-        for (raw, expected) in table {
-            assert_eq!(preview(raw), expected, "{raw}");
-        }
-        assert_eq!(preview(&format!("\"{}\"", "中".repeat(99))).chars().count(), TEXT + 1);
     }
 }

@@ -104,6 +104,8 @@ fn entry(seen: Seen<'_>, rule_index: usize) -> Entry<'_> {
             call_ids: &finding.ids,
             tool_name: finding.tool.as_deref(),
             profile: finding.profile.name(),
+            agent: seen.session.map(|session| session.agent.name()),
+            session_id: seen.session.and_then(|session| session.id.as_deref()),
             fix: fix(seen),
         },
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 
 use crate::outcome::Failure;
-use foxwedge_dialect::Position;
+use foxwedge_dialect::{Position, session::Agent};
 
 /// Lines that are looked at.
 const LOOK: usize = 40;
@@ -24,12 +24,9 @@ pub(super) fn explain(text: &str, lines: bool) -> Failure {
     let seen = keys(text);
     let has = |key: &str| seen.iter().any(|keys| keys.contains_key(key));
     if has("parentUuid") || has("sessionId") || has("leafUuid") || has("type") && has("payload") {
-        return Failure::new(
-            "this is the session file of an agent, not a conversation as a provider takes it",
-        )
-        .help(
-            "this version reads requests and lists of messages; session files cannot be read yet",
-        );
+        let agents: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
+        return Failure::new("this looks like the session file of an agent, but of none we know")
+            .help(format!("if it is one of {}, name it with --format", agents.join(", ")));
     }
     if lines && has("role") {
         return Failure::new("each line is one message, not one conversation")

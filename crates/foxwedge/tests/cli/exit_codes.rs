@@ -49,7 +49,7 @@ fn mistakes_come_with_help() {
         ),
         (&["check", "--ignore", "banana", "chat.json"], "there is no rule", "foxwedge rules"),
         (&["check", "chat.jsn"], "no such file or folder", "did you mean `chat.json`?"),
-        (&["check", "0f8b1c2e"], "no such file or folder", "a target is a file, a folder"),
+        (&["check", "0f8b1c2e"], "no such file, folder or session", "a target is a file, a folder"),
         (&["rule", "FW1011"], "there is no rule", "did you mean FW101"),
         (&["undo", "chat.json"], "no fix of this file", "undo --list"),
     ];

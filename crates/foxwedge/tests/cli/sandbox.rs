@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, SystemTime},
 };
 
 /// A folder that goes away with the test.
@@ -19,6 +20,18 @@ pub(crate) struct Ran {
     pub(crate) out: String,
     pub(crate) err: String,
 }
+
+/// Variables that lead to the sessions of agents.
+const AGENTS: [&str; 8] = [
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "CLINE_DIR",
+    "CLINE_DATA_DIR",
+    "XDG_CONFIG_HOME",
+    "APPDATA",
+    "USERPROFILE",
+];
 
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
@@ -52,6 +65,21 @@ impl Sandbox {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
+    }
+
+    /// Writes a file in the user's folder, as if so many hours ago.
+    pub(crate) fn keep(&self, name: &str, hours: u64, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.home().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        let then = SystemTime::now() - Duration::from_secs(hours * 3600 + 60);
+        fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
+        path
+    }
+
+    /// The user's folder, where agents keep their sessions.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.join("home")
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
@@ -103,10 +131,15 @@ impl Sandbox {
         finish(command, b"", 1)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The binary, not yet running.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_foxwedge"));
         command.args(arguments).current_dir(self.folder.join("work"));
         command.env("FOXWEDGE_STATE_DIR", self.folder.join("state"));
+        command.env("HOME", self.home());
+        for name in AGENTS {
+            command.env_remove(name);
+        }
         for name in ["NO_COLOR", "CLICOLOR_FORCE", "FOXWEDGE_OUTPUT_FORMAT", "FOXWEDGE_LANG"] {
             command.env_remove(name);
         }

@@ -89,6 +89,10 @@ pub(super) struct Properties<'a> {
     pub(super) call_ids: &'a [String],
     pub(super) tool_name: Option<&'a str>,
     pub(super) profile: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) agent: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session_id: Option<&'a str>,
     pub(super) fix: Fix<'a>,
 }
 

@@ -1,0 +1,193 @@
+//! The sessions of agents on this machine: where each agent keeps them, and what their names say.
+//!
+//! Files are listed, not read. Links are not followed, so nothing outside an agent's own folders
+//! is ever looked at.
+
+use std::{
+    env,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use foxwedge_dialect::session::Agent;
+
+mod claude_code;
+mod codex;
+mod gemini_cli;
+mod neovate;
+mod cline;
+pub(crate) mod pick;
+
+/// A session file.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) agent: Agent,
+    /// Whose file it is, where several products share a format.
+    pub(crate) product: &'static str,
+    pub(crate) id: String,
+    pub(crate) path: PathBuf,
+    /// The folder it is about, as far as the place of the file tells.
+    pub(crate) project: Option<String>,
+    /// What it is called, as far as a file beside it tells.
+    pub(crate) title: Option<String>,
+    pub(crate) size: u64,
+    pub(crate) modified: SystemTime,
+    pub(crate) rank: Rank,
+}
+
+/// Whether somebody talks to it, or another session does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Rank {
+    /// A session of its own.
+    Session,
+    /// Started by another session; `None` if only the file itself knows by which.
+    SubAgent(Option<String>),
+}
+
+impl Entry {
+    /// Whether another session started it.
+    pub(crate) fn is_sub_agent(&self) -> bool {
+        matches!(self.rank, Rank::SubAgent(_))
+    }
+}
+
+/// Everything that was found, and what could not be looked into.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The newest first.
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) closed: Vec<(PathBuf, io::Error)>,
+}
+
+/// Finds the sessions of these agents, or of all if none is named.
+pub(crate) fn find(agents: &[Agent]) -> Found {
+    let mut search = Search { found: Found::default(), home: home() };
+    for agent in Agent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
+    {
+        match agent {
+            Agent::ClaudeCode => claude_code::look(&mut search),
+            Agent::Codex => codex::look(&mut search),
+            Agent::GeminiCli => gemini_cli::look(&mut search),
+            Agent::Neovate => neovate::look(&mut search),
+            Agent::Cline => cline::look(&mut search),
+        }
+    }
+    let mut found = search.found;
+    found
+        .entries
+        .sort_by(|one, two| two.modified.cmp(&one.modified).then_with(|| one.path.cmp(&two.path)));
+    found.entries.dedup_by(|one, two| one.path == two.path);
+    found
+}
+
+/// The folder of the user.
+pub(crate) fn home() -> Option<PathBuf> {
+    variable("HOME").or_else(|| variable("USERPROFILE"))
+}
+
+/// A folder that the environment names.
+fn variable(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A search under way.
+struct Search {
+    found: Found,
+    home: Option<PathBuf>,
+}
+
+/// A file or folder in a folder.
+struct Item {
+    name: String,
+    path: PathBuf,
+}
+
+impl Search {
+    /// A folder that a variable names, or one in the user's folder.
+    fn root(&self, name: &str, usual: &str) -> Option<PathBuf> {
+        variable(name).or_else(|| Some(self.home.as_ref()?.join(usual)))
+    }
+
+    /// The folders in a folder.
+    fn folders(&mut self, folder: &Path) -> Vec<Item> {
+        self.items(folder, |kind| kind.is_dir())
+    }
+
+    /// The files in a folder.
+    fn files(&mut self, folder: &Path) -> Vec<Item> {
+        self.items(folder, |kind| kind.is_file())
+    }
+
+    /// All files in a folder and in the folders in it, so many levels down.
+    fn files_below(&mut self, folder: &Path, depth: usize) -> Vec<Item> {
+        let mut files = self.files(folder);
+        if depth > 0 {
+            for inner in self.folders(folder) {
+                files.extend(self.files_below(&inner.path, depth - 1));
+            }
+        }
+        files
+    }
+
+    /// What a folder holds; a folder that is not there holds nothing. Names that are no text are
+    /// no agent's.
+    fn items(&mut self, folder: &Path, wanted: impl Fn(fs::FileType) -> bool) -> Vec<Item> {
+        let read = fs::read_dir(folder).and_then(|entries| {
+            let mut items = Vec::new();
+            for entry in entries {
+                let entry = entry?;
+                if wanted(entry.file_type()?)
+                    && let Ok(name) = entry.file_name().into_string()
+                {
+                    items.push(Item { name, path: entry.path() });
+                }
+            }
+            Ok(items)
+        });
+        match read {
+            Ok(items) => items,
+            Err(error) => {
+                let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+                let known = self.found.closed.iter().any(|(path, _)| path == folder);
+                if !absent.contains(&error.kind()) && !known {
+                    self.found.closed.push((folder.to_owned(), error));
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Adds a session file; its size and time are looked up here.
+    fn add(&mut self, agent: Agent, path: PathBuf, id: &str, rank: Rank, project: Option<String>) {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) => self.found.entries.push(Entry {
+                agent,
+                product: agent.name(),
+                id: id.to_owned(),
+                path,
+                project,
+                title: None,
+                size: metadata.len(),
+                modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                rank,
+            }),
+            // It went away meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.found.closed.push((path, error)),
+        }
+    }
+}
+
+/// The session id in the head of a file.
+fn id_in_head(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(4096).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    let (_, rest) = head.split_once("\"sessionId\"")?;
+    let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let id = value.split_once('"')?.0;
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (!id.is_empty() && id.chars().all(plain)).then(|| id.to_owned())
+}

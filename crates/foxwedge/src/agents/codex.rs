@@ -1,0 +1,57 @@
+//! Codex: `sessions/<year>/<month>/<day>/rollout-<time>-<thread>.jsonl`, and `archived_sessions/`.
+//! Old files are compressed; a plain one beside a compressed one hides it.
+
+use std::collections::HashSet;
+
+use foxwedge_dialect::session::Agent;
+
+use super::{Rank, Search};
+
+pub(super) fn look(search: &mut Search) {
+    let Some(root) = search.root("CODEX_HOME", ".codex") else { return };
+    for folder in ["sessions", "archived_sessions"] {
+        let files = search.files_below(&root.join(folder), 3);
+        let plain: HashSet<_> = files.iter().map(|file| file.path.clone()).collect();
+        for file in files {
+            let name = file.name.strip_suffix(".zst").unwrap_or(&file.name);
+            let Some(thread) = name.strip_suffix(".jsonl").and_then(thread) else { continue };
+            let hidden = name != file.name && plain.contains(&file.path.with_file_name(name));
+            if !hidden {
+                search.add(Agent::Codex, file.path, thread, Rank::Session, None);
+            }
+        }
+    }
+}
+
+/// The thread in the name of a file. A thread that goes on in a second file has a number behind
+/// its id.
+fn thread(stem: &str) -> Option<&str> {
+    const TIME: &str = "0000-00-00T00-00-00-";
+    let rest = stem.strip_prefix("rollout-")?;
+    let (time, thread) = rest.split_at_checked(TIME.len())?;
+    let alike = |(one, two): (u8, u8)| if two == b'0' { one.is_ascii_digit() } else { one == two };
+    let is_time = time.bytes().zip(TIME.bytes()).all(alike);
+    let thread = thread.split('_').next()?;
+    (is_time && !thread.is_empty()).then_some(thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_thread() {
+        let table = [
+            ("rollout-2026-01-02T03-04-05-0199-ab", Some("0199-ab")),
+            ("rollout-2026-01-02T03-04-05-0199-ab_2", Some("0199-ab")),
+            ("rollout-2026-01-02T03-04-05-", None),
+            ("rollout-2026-01-02", None),
+            ("rollout-yyyy-01-02T03-04-05-0199", None),
+            ("rollout-2026-01-02T03-04-0é-0199", None),
+            ("history", None),
+        ];
+        for (stem, expected) in table {
+            assert_eq!(thread(stem), expected, "{stem}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The words that stand for values.
+
+use anstream::ColorChoice;
+use clap::{
+    ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
+use foxwedge_dialect::session::Agent;
+
+/// The format of an input.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// As a provider takes it.
+    Wire(Wire),
+    /// As an agent keeps it.
+    Agent(Agent),
+}
+
+impl Format {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Wire(wire) => wire.name(),
+            Format::Agent(agent) => agent.name(),
+        }
+    }
+}
+
+/// How findings are written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OutputFormat {
+    /// Each finding with the pair it concerns drawn
+    Full,
+    /// One line each
+    Concise,
+    /// One document
+    Json,
+    /// One object a line
+    JsonLines,
+    /// Annotations of GitHub Actions
+    Github,
+    /// SARIF 2.1.0
+    Sarif,
+    /// A table for an issue or a comment
+    Markdown,
+}
+
+impl OutputFormat {
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Whether people read it: it may carry colours, and diffs and notes may stand around it.
+    pub(crate) fn is_for_people(self) -> bool {
+        match self {
+            OutputFormat::Full | OutputFormat::Concise => true,
+            OutputFormat::Json
+            | OutputFormat::JsonLines
+            | OutputFormat::Github
+            | OutputFormat::Sarif
+            | OutputFormat::Markdown => false,
+        }
+    }
+}
+
+/// How a list is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListFormat {
+    /// Aligned columns
+    Text,
+    /// One document
+    Json,
+}
+
+/// Which history of a session is told.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum View {
+    /// Repaired: what `fix` would leave
+    #[default]
+    Clean,
+    /// As it stands in the file
+    Raw,
+}
+
+/// How a conversation is exported.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ExportFormat {
+    /// For an issue, a comment or a note
+    Markdown,
+    /// One page that needs nothing else
+    Html,
+    /// One document for programs
+    Json,
+}
+
+/// A parser for a value that the core names.
+fn named<T: Copy + Send + Sync + 'static>(
+    values: Vec<(&'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<&'static str> = values.iter().map(|(name, _)| *name).collect();
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        value.ok_or_else(|| format!("`{name}` is not known"))
+    })
+}
+
+pub(super) fn colors() -> impl TypedValueParser<Value = ColorChoice> {
+    named(vec![
+        ("auto", ColorChoice::Auto),
+        ("always", ColorChoice::Always),
+        ("never", ColorChoice::Never),
+    ])
+}
+
+pub(super) fn policies() -> impl TypedValueParser<Value = Unanswered> {
+    let all = [Unanswered::Answer, Unanswered::DropTurn, Unanswered::DropCall];
+    named(all.map(|policy| (policy.name(), policy)).to_vec())
+}
+
+pub(super) fn orphans() -> impl TypedValueParser<Value = Orphans> {
+    named(vec![("quote", Orphans::Quote), ("drop", Orphans::Drop)])
+}
+
+pub(super) fn tails() -> impl TypedValueParser<Value = Tail> {
+    named(vec![("dead", Tail::Dead), ("pending", Tail::Pending)])
+}
+
+pub(super) fn languages() -> impl TypedValueParser<Value = Language> {
+    named(vec![("en", Language::English), ("zh", Language::Chinese)])
+}
+
+pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
+    named(Profile::ALL.map(|profile| (profile.name(), profile)).to_vec())
+}
+
+pub(super) fn wires() -> impl TypedValueParser<Value = Wire> {
+    named(Wire::ALL.map(|wire| (wire.name(), wire)).to_vec())
+}
+
+/// Agents by their names, and by what people call them.
+pub(super) fn agents() -> impl TypedValueParser<Value = Agent> {
+    let also = |agent: Agent| match agent {
+        Agent::ClaudeCode => &["claude"][..],
+        Agent::GeminiCli => &["gemini"],
+        Agent::Cline => &["roo", "kilo"],
+        Agent::Codex | Agent::Neovate => &[],
+    };
+    let values = Agent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(also(agent)));
+    PossibleValuesParser::new(values).try_map(move |typed| {
+        let known = |agent: &Agent| agent.name() == typed || also(*agent).contains(&&*typed);
+        Agent::ALL.into_iter().find(known).ok_or_else(|| format!("`{typed}` is not known"))
+    })
+}
+
+pub(super) fn formats() -> impl TypedValueParser<Value = Format> {
+    let wires = Wire::ALL.into_iter().map(Format::Wire);
+    let agents = Agent::ALL.into_iter().map(Format::Agent);
+    named(wires.chain(agents).map(|format| (format.name(), format)).collect())
+}

@@ -1,0 +1,174 @@
+//! `foxwedge fork`: a copy of a session under a new id, repaired, where its agent finds it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use foxwedge_core::check;
+use foxwedge_dialect::{
+    session::{Agent, Session, read, text},
+    want,
+};
+
+use crate::{
+    agents,
+    ask::quoted,
+    cli::{ForkArgs, View},
+    disk,
+    say::{self, GOOD, HELP, Trouble, clean, count, paint},
+    sessions::{self, Loaded},
+    source::Document,
+    target::One,
+};
+
+mod naming;
+
+/// Copies of one session.
+const MOST: u32 = 10_000;
+
+/// Copies one session.
+pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
+    let loaded = sessions::open(&args.session, None)?;
+    let viewed = loaded.view()?;
+    let raw = viewed.text()?;
+    let document = viewed.document(&raw)?;
+    let Some(session) = sessions::session(&document) else {
+        bail!(
+            Trouble::new(format!("{}: this is no session of an agent", clean(&loaded.shown)))
+                .help("only sessions have an id; a conversation is copied with `cp`")
+        );
+    };
+    let old = old_id(&loaded, session)?;
+    let (id, path) = place(&args, &loaded, session.agent, &old)?;
+    let mut copy = Vec::new();
+    session.fork(&id).write_to(&mut copy)?;
+    prove(&copy, &document, session, &id, args.session.view)?;
+    disk::create_private(&path, |out| out.write_all(&copy)).map_err(|error| {
+        let shown = clean(&path.to_string_lossy());
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow::Error::new(
+                Trouble::new(format!("`{shown}` is there already"))
+                    .help("nothing was written; name another --id or another file with -o"),
+            ),
+            _ => anyhow::Error::new(error).context(format!("`{shown}` cannot be written")),
+        }
+    })?;
+    say::out(&format!("{}\n", clean(&id)))?;
+    let repaired = match viewed.edits.len() {
+        0 => String::new(),
+        steps => format!(", {}", paint(GOOD, format_args!("repaired in {}", count(steps, "step")))),
+    };
+    say::talk(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
+    if args.output.is_none() {
+        let help = paint(HELP, "help");
+        say::talk(&format!("  {help}: `{}` goes on with it\n", command(session, &id)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The id of the session that is copied.
+fn old_id(loaded: &Loaded, session: &Session<'_>) -> anyhow::Result<String> {
+    let named = match &loaded.place {
+        One::Session(entry) => Some(entry.id.clone()),
+        One::File(path) => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
+        One::Stdin => None,
+    };
+    let told = session.about.id.as_deref().map(str::to_owned);
+    told.or(named).context("the session has no id to make a new one from")
+}
+
+/// The new id, and where the copy goes.
+fn place(
+    args: &ForkArgs,
+    loaded: &Loaded,
+    agent: Agent,
+    old: &str,
+) -> anyhow::Result<(String, PathBuf)> {
+    let path_of = |id: &str| match &args.output {
+        Some(output) => Ok(output.clone()),
+        None => naming::path(agent, beside(loaded, agent)?, id).ok_or_else(|| {
+            Trouble::new(format!("{}: the name tells no place for a copy", clean(&loaded.shown)))
+                .help("nothing was written; `-o FILE` writes the copy to a file")
+        }),
+    };
+    let known = agents::find(&[agent]).entries;
+    let is_taken = |id: &str| id == old || known.iter().any(|entry| entry.id == id);
+    if let Some(id) = &args.id {
+        naming::check(agent, id)?;
+        if is_taken(id) {
+            bail!(
+                Trouble::new(format!("the id `{}` is taken", clean(id)))
+                    .help("leave --id out to get a new one")
+            );
+        }
+        return Ok((id.clone(), path_of(id)?));
+    }
+    for number in 1..=MOST {
+        let id = naming::derive(agent, old, number);
+        let path = path_of(&id)?;
+        if !is_taken(&id) && (args.output.is_some() || !path.exists()) {
+            return Ok((id, path));
+        }
+    }
+    bail!(
+        Trouble::new(format!("there are {MOST} copies of this session"))
+            .help("copy one of the copies, or name an --id")
+    )
+}
+
+/// The file beside which the copy of a session goes.
+fn beside(loaded: &Loaded, agent: Agent) -> Result<&Path, Trouble> {
+    let why = match (&loaded.place, agent) {
+        (_, Agent::Cline) => {
+            "an extension finds its tasks by a list of its own, so a copy would not be found"
+        }
+        (One::Stdin, _) => "a session from stdin lies in no folder",
+        (One::Session(entry), _) if entry.is_sub_agent() => {
+            "a sub-agent is started by its session and not by you"
+        }
+        (One::Session(entry), _) => return Ok(&entry.path),
+        (One::File(path), _) => return Ok(path),
+    };
+    Err(Trouble::new(why).help("nothing was written; `-o FILE` writes the copy to a file"))
+}
+
+/// Reads the copy again: it has the new id, and says what the original says.
+fn prove(
+    copy: &[u8],
+    document: &Document<'_>,
+    session: &Session<'_>,
+    id: &str,
+    view: View,
+) -> anyhow::Result<()> {
+    let text = text(copy)?;
+    let again = read(&text, session.agent, want(document.question.profile))
+        .context("the copy cannot be read")?;
+    let sound = |session: &Session<'_>| check(session.draft(), &document.question).findings.len();
+    let named = again.about.id.as_deref().is_none_or(|own| own == id);
+    let same = again.history() == session.history();
+    let healthy = view == View::Raw || sound(&again) <= sound(session);
+    if named && same && healthy {
+        return Ok(());
+    }
+    bail!(
+        Trouble::new("the copy does not say what the session says")
+            .help("nothing was written; this is a defect of foxwedge, please report it")
+    )
+}
+
+/// The command that goes on with a session.
+fn command(session: &Session<'_>, id: &str) -> String {
+    let id = clean(id);
+    let folder = session.about.folder.as_deref().map(|folder| quoted(&clean(folder)));
+    let cd = folder.map_or_else(String::new, |folder| format!("cd {folder} && "));
+    match session.agent {
+        Agent::ClaudeCode => format!("{cd}claude --resume {id}"),
+        Agent::Codex => format!("codex resume {id}"),
+        Agent::GeminiCli => format!("{cd}gemini --resume {id}"),
+        Agent::Neovate => format!("{cd}neovate --resume {id}"),
+        Agent::Cline => "the list of tasks".to_owned(),
+    }
+}

@@ -1,0 +1,74 @@
+//! The list for programs.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+    time::UNIX_EPOCH,
+};
+
+use serde::Serialize;
+
+use super::Row;
+use crate::{agents::Rank, calendar::stamp, sessions::Health};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    sessions: Vec<Session<'a>>,
+}
+
+#[derive(Serialize)]
+struct Session<'a> {
+    agent: &'static str,
+    /// Whose file it is, where several products share a format.
+    product: &'static str,
+    id: &'a str,
+    path: String,
+    project: Option<&'a str>,
+    title: Option<&'a str>,
+    modified: String,
+    size: u64,
+    messages: usize,
+    health: Health,
+    findings: &'a BTreeMap<String, usize>,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    /// The session that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<&'a str>,
+    sub_agents: usize,
+}
+
+/// Writes one document.
+pub(super) fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+    let sessions = rows.iter().map(session).collect();
+    serde_json::to_writer_pretty(&mut *out, &Document { version: 1, sessions })?;
+    out.write_all(b"\n")
+}
+
+fn session(row: &Row) -> Session<'_> {
+    let Row { entry, glance, sub_agents, .. } = row;
+    let modified = entry.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Session {
+        agent: entry.agent.name(),
+        product: entry.product,
+        id: &entry.id,
+        path: entry.path.to_string_lossy().into_owned(),
+        project: glance.project.as_deref(),
+        title: glance.title.as_deref(),
+        modified: stamp(modified.as_secs()),
+        size: entry.size,
+        messages: glance.messages,
+        health: glance.health,
+        findings: &glance.findings,
+        error: glance.why.as_deref(),
+        parent: match &entry.rank {
+            Rank::SubAgent(Some(parent)) => Some(parent),
+            // The records of a sub-agent bear the id of the session that started it.
+            Rank::SubAgent(None) => glance.id.as_deref(),
+            Rank::Session => None,
+        },
+        sub_agents: *sub_agents,
+    }
+}

@@ -1,0 +1,81 @@
+//! New files that only their owner can read: there as a whole, or not at all.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
+
+use super::{
+    fresh::{Fresh, Privacy, folder},
+    state,
+};
+use crate::say::buffered;
+
+/// Writes a file that is not there yet; never over one that is.
+pub(crate) fn create_private(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let fresh = written(path, write)?;
+    match fs::hard_link(fresh.path(), path) {
+        Ok(()) => {
+            state::sync_folder(folder(path));
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Some file systems know one name for a file only.
+        Err(_) if fs::symlink_metadata(path).is_err() => fresh.place(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a file, in the place of one that may be there. What is no file, as a pipe or a device,
+/// is written as it is.
+pub(crate) fn write_private(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            buffered(OpenOptions::new().write(true).open(path)?, write)
+        }
+        Ok(metadata) if metadata.permissions().readonly() => {
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"))
+        }
+        // A link stays, and its file is written.
+        Ok(_) => {
+            let path = fs::canonicalize(path)?;
+            written(&path, write)?.place(&path)
+        }
+        Err(_) => written(path, write)?.place(path),
+    }
+}
+
+fn written(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Fresh> {
+    let fresh = Fresh::beside(path, Privacy::Owner)?;
+    buffered(&fresh.file, write)?;
+    fresh.file.sync_all()?;
+    Ok(fresh)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_never_written_over() {
+        let folder = std::env::temp_dir().join(format!("foxwedge-create-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("x.jsonl");
+        create_private(&path, |out| out.write_all(b"one")).unwrap();
+        let error = create_private(&path, |out| out.write_all(b"two")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        write_private(&path, |out| out.write_all(b"three")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,72 @@
+//! The arguments of a call: each with its name, texts as texts.
+
+use std::fmt;
+
+use foxwedge_dialect::canon::Call;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::page::Page;
+use crate::export::pretty::pretty;
+
+/// Arguments longer than this stand below their name.
+const SHORT: usize = 60;
+
+pub(super) fn write(page: &mut Page, call: &Call<'_>) {
+    if call.is_free_text() {
+        return page.output(&call.arguments);
+    }
+    let Ok(Fields(fields)) = serde_json::from_str(&call.arguments) else {
+        return page.output(&call.arguments);
+    };
+    if fields.is_empty() {
+        return page.raw("<p class=\"aside\">No arguments.</p>\n");
+    }
+    page.raw("<dl class=\"arguments\">\n");
+    for (name, value) in fields {
+        let text = serde_json::from_str::<String>(value.get());
+        let text =
+            text.unwrap_or_else(|_| pretty(value.get()).unwrap_or_else(|| value.get().to_owned()));
+        let short = text.len() <= SHORT && !text.contains('\n');
+        page.raw(if short { "<div class=\"short\"><dt>" } else { "<div><dt>" });
+        page.text(&name);
+        page.raw("</dt><dd>");
+        if short {
+            page.element("code", "value", &text);
+        } else {
+            page.output(&text);
+        }
+        page.raw("</dd></div>\n");
+    }
+    page.raw("</dl>\n");
+}
+
+/// The fields of an object, in their order.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fields, D::Error> {
+        struct Each;
+
+        impl<'de> Visitor<'de> for Each {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Each)
+    }
+}

@@ -1,0 +1,47 @@
+//! Which media is shown: pictures of known types that are what they claim to be, as far as their
+//! letters go.
+
+use foxwedge_dialect::canon::{Media, Source};
+
+/// Pictures that every browser draws and that cannot hold scripts.
+const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// The media type and the data of a picture that can be shown. Both are safe inside an attribute.
+pub(super) fn shown<'m>(media: &'m Media<'_>) -> Option<(&'static str, &'m str)> {
+    let Source::Data(data) = &media.source else { return None };
+    let name = media.media_type.as_deref()?;
+    let known = TYPES.into_iter().find(|known| *known == name)?;
+    is_base64(data).then_some((known, &**data))
+}
+
+/// Whether a text is base64 with its padding, and not empty.
+fn is_base64(data: &str) -> bool {
+    let letters = data.trim_end_matches('=');
+    let padding = data.len() - letters.len();
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !letters.is_empty()
+        && data.len().is_multiple_of(4)
+        && padding <= 2
+        && letters.bytes().all(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_base64_is_shown() {
+        let table = [
+            ("aGVsbG8=", true),
+            ("aGVsbG8h", true),
+            ("aGVsbG8", false),
+            ("aGVsbG8=\"", false),
+            ("aGVs bG8=", false),
+            ("a===", false),
+            ("", false),
+        ];
+        for (data, expected) in table {
+            assert_eq!(is_base64(data), expected, "{data}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Lines that keep what Markdown makes of them, except for headings, HTML and pictures.
+
+use crate::export::prose::{Span, spans};
+
+/// Lines of prose. They hold no fence: whoever calls takes fenced code out before.
+pub(super) fn escaped(lines: &str) -> String {
+    let mut out = String::with_capacity(lines.len() + 16);
+    for (index, line) in lines.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        one_line(&mut out, line);
+    }
+    out
+}
+
+/// A text in a line, as code.
+pub(super) fn code(text: &str) -> String {
+    let marks = spans(text).iter().map(longest).max().unwrap_or(0);
+    let marks = "`".repeat(marks + 1);
+    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    match text.trim() {
+        "" => "–".to_owned(),
+        _ => format!("{marks}{space}{text}{space}{marks}"),
+    }
+}
+
+/// The longest run of marks in a span.
+fn longest(span: &Span<'_>) -> usize {
+    let text = match span {
+        Span::Plain(text) | Span::Code(text) | Span::Loose { marks: text, .. } => text,
+    };
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+fn one_line(out: &mut String, line: &str) {
+    let inner = line.trim_start_matches([' ', '\t', '>']);
+    let quoted = line.get(..line.len() - inner.len()).unwrap_or_default();
+    match underline(inner) {
+        // Below a paragraph this would be a heading; so it is the rule it looks like.
+        Some(('-', 3..)) => {
+            out.push_str(quoted);
+            out.push_str("***");
+            return;
+        }
+        Some(_) => {
+            out.push_str(quoted);
+            out.push('\\');
+            out.push_str(inner);
+            return;
+        }
+        None => {}
+    }
+    // A fence that we did not take for one would swallow the rest of the document.
+    let marker = |c: char| " \t>-*+.)".contains(c) || c.is_ascii_digit();
+    let body = line.trim_start_matches(marker);
+    let before = line.get(..line.len() - body.len()).unwrap_or_default();
+    out.push_str(before);
+    let heading = body.starts_with('#');
+    let definition = body.starts_with('[') && body.contains("]:");
+    let fence = body.starts_with("```") || body.starts_with("~~~");
+    if fence {
+        for mark in body.chars().take_while(|c| matches!(c, '`' | '~')) {
+            out.push('\\');
+            out.push(mark);
+        }
+        return inline(out, body.trim_start_matches(['`', '~']));
+    }
+    if heading || definition {
+        out.push('\\');
+    }
+    inline(out, body);
+}
+
+/// A line of nothing but `-` or `=`, and how many of them.
+fn underline(line: &str) -> Option<(char, usize)> {
+    let mark = line.chars().next().filter(|c| matches!(c, '-' | '='))?;
+    let only = line.chars().all(|c| c == mark || c == ' ' || c == '\t');
+    only.then(|| (mark, line.chars().filter(|c| *c == mark).count()))
+}
+
+fn inline(out: &mut String, line: &str) {
+    let mut in_address = false;
+    for span in spans(line) {
+        match span {
+            Span::Plain(text) => {
+                plain(out, text);
+                let word = text.rsplit(char::is_whitespace).next().unwrap_or(text);
+                let address = word.contains("://") || word.contains("www.");
+                in_address = address || in_address && word.len() == text.len();
+            }
+            Span::Code(text) if is_risky(text) && (in_address || text.contains('|')) => {
+                no_code(out, text);
+            }
+            Span::Code(text) => out.push_str(text),
+            Span::Loose { marks, escaped } => {
+                for (index, mark) in marks.chars().enumerate() {
+                    if index > 0 || !escaped {
+                        out.push('\\');
+                    }
+                    out.push(mark);
+                }
+            }
+        }
+    }
+}
+
+/// Code that some readers would not take for code: a table cuts it at its bars, and an address
+/// goes on through its marks.
+fn no_code(out: &mut String, text: &str) {
+    for character in text.chars() {
+        match character {
+            '`' => out.push_str("\\`"),
+            '\\' => out.push_str("\\\\"),
+            '<' => out.push_str("&lt;"),
+            '[' => out.push_str("\\["),
+            other => out.push(other),
+        }
+    }
+}
+
+/// Whether it would be more than text outside of code.
+fn is_risky(text: &str) -> bool {
+    text.contains('<') || text.contains("![")
+}
+
+fn plain(out: &mut String, text: &str) {
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            // What has a backslash already needs no other.
+            '\\' => match characters.next_if(char::is_ascii_punctuation) {
+                Some('<') => out.push_str("&lt;"),
+                Some(next) => out.extend(['\\', next]),
+                None => out.push('\\'),
+            },
+            // No backslash: at the end of an address it would be a part of that.
+            '<' => out.push_str("&lt;"),
+            '!' if characters.peek() == Some(&'[') => out.push_str("\\!"),
+            other => out.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_forges_nothing() {
+        let table = [
+            ("plain *text* with `Vec<T>`", "plain *text* with `Vec<T>`"),
+            ("# Assistant", r"\# Assistant"),
+            ("  ## x", r"  \## x"),
+            ("> - 1. # x", r"> - 1. \# x"),
+            ("x\n===", "x\n\\==="),
+            ("x\n---", "x\n***"),
+            ("> x\n> -", "> x\n> \\-"),
+            ("a | b\n--- | ---", "a | b\n--- | ---"),
+            ("<details>", "&lt;details>"),
+            (r"\<b>", "&lt;b>"),
+            (r"\\<b>", r"\\&lt;b>"),
+            ("![x](https://a.example)", r"\![x](https://a.example)"),
+            ("[x]: https://a.example", r"\[x]: https://a.example"),
+            // A mark that is left over could pair with one on another line.
+            ("a ` b\nc ` <h1> ` d", "a \\` b\nc ` <h1> ` d"),
+            (r"\`<b>`", r"\`&lt;b>\`"),
+            ("| ` | <h1> ` |", r"| \` | &lt;h1> \` |"),
+            ("https://a.example`<h1>`", r"https://a.example\`&lt;h1>\`"),
+            ("https://a.example `<h1>`", "https://a.example `<h1>`"),
+            ("- ```\nx", "- \\`\\`\\`\nx"),
+            ("```a`b", r"\`\`\`a\`b"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(escaped(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn code_in_a_line_holds_its_marks() {
+        let table = [("a", "`a`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), (" ", "–")];
+        for (text, expected) in table {
+            assert_eq!(code(text), expected, "{text}");
+        }
+    }
+}

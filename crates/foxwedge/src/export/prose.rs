@@ -1,0 +1,217 @@
+//! The few things of Markdown that we see in what was said: fenced code, and code in a line.
+//!
+//! Nothing depends on seeing it as other readers of Markdown do: what we take for code is written
+//! inside a fence of our own, and everything else is escaped.
+
+use std::{borrow::Cow, collections::HashMap, ops::Range};
+
+/// A piece of text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Block<'t> {
+    /// Lines, without the last line break.
+    Lines(&'t str),
+    /// Fenced code: the first word behind its fence, and its lines.
+    Code { language: &'t str, body: Cow<'t, str> },
+}
+
+/// Takes a text apart. A fence that is never closed ends with the text.
+pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Fence<'_>> = None;
+    // Where the current block starts, and where the current line does.
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let next = at + line.len();
+        match (&open, Fence::opened_by(line)) {
+            (Some(fence), _) if fence.is_closed_by(line) => {
+                blocks.push(fence.around(text.get(start..at).unwrap_or_default()));
+                (open, start) = (None, next);
+            }
+            (None, Some(fence)) => {
+                lines(&mut blocks, text.get(start..at).unwrap_or_default());
+                (open, start) = (Some(fence), next);
+            }
+            (Some(_), _) | (None, None) => {}
+        }
+        at = next;
+    }
+    let rest = text.get(start..).unwrap_or_default();
+    match open {
+        Some(fence) => blocks.push(fence.around(rest)),
+        None => lines(&mut blocks, rest),
+    }
+    blocks
+}
+
+fn lines<'t>(blocks: &mut Vec<Block<'t>>, text: &'t str) {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if !text.trim().is_empty() {
+        blocks.push(Block::Lines(text));
+    }
+}
+
+/// The marks around fenced code.
+struct Fence<'t> {
+    mark: char,
+    length: usize,
+    /// The white space before it, which is no part of the code.
+    indent: &'t str,
+    language: &'t str,
+}
+
+impl<'t> Fence<'t> {
+    fn opened_by(line: &'t str) -> Option<Fence<'t>> {
+        let marks = line.trim_start_matches([' ', '\t']);
+        let indent = line.get(..line.len() - marks.len())?;
+        let mark = marks.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let info = marks.trim_start_matches(mark);
+        let length = marks.len() - info.len();
+        if length < 3 || mark == '`' && info.contains('`') {
+            return None;
+        }
+        let language = info.split_whitespace().next().unwrap_or_default();
+        Some(Fence { mark, length, indent, language })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let inner = line.trim();
+        inner.len() >= self.length && inner.chars().all(|c| c == self.mark)
+    }
+
+    fn around(&self, body: &'t str) -> Block<'t> {
+        let body = match self.indent {
+            "" => Cow::Borrowed(body),
+            indent => {
+                let bare = |line: &'t str| {
+                    line.strip_prefix(indent).unwrap_or(line.trim_start_matches([' ', '\t']))
+                };
+                Cow::Owned(body.split_inclusive('\n').map(bare).collect())
+            }
+        };
+        Block::Code { language: self.language, body }
+    }
+}
+
+/// A piece of a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Span<'t> {
+    Plain(&'t str),
+    /// Code with its marks.
+    Code(&'t str),
+    /// Marks that open nothing on this line; the first may have a backslash before it.
+    Loose {
+        marks: &'t str,
+        escaped: bool,
+    },
+}
+
+/// Takes a line apart. As in Markdown, code ends at the next run of as many marks, and a backslash
+/// before a mark makes it a letter.
+pub(super) fn spans(line: &str) -> Vec<Span<'_>> {
+    let runs = runs(line);
+    // For each run, the next one of its length; from the back, so that each is looked at once.
+    let mut next_of = HashMap::new();
+    let mut closing = vec![None; runs.len()];
+    for (index, run) in runs.iter().enumerate().rev() {
+        closing[index] = next_of.insert(run.len(), index);
+    }
+    let mut spans = Vec::new();
+    let (mut at, mut index) = (0, 0);
+    while let Some(run) = runs.get(index) {
+        let escaped = line.get(..run.start).is_some_and(|head| {
+            head.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+        });
+        let end = closing[index].filter(|_| !escaped).and_then(|end| runs.get(end));
+        plain(&mut spans, line.get(at..run.start).unwrap_or_default());
+        match (end, closing[index]) {
+            (Some(end), Some(last)) => {
+                spans.push(Span::Code(line.get(run.start..end.end).unwrap_or_default()));
+                (at, index) = (end.end, last + 1);
+            }
+            _ => {
+                let marks = line.get(run.clone()).unwrap_or_default();
+                spans.push(Span::Loose { marks, escaped });
+                (at, index) = (run.end, index + 1);
+            }
+        }
+    }
+    plain(&mut spans, line.get(at..).unwrap_or_default());
+    spans
+}
+
+fn plain<'t>(spans: &mut Vec<Span<'t>>, text: &'t str) {
+    if !text.is_empty() {
+        spans.push(Span::Plain(text));
+    }
+}
+
+/// Where the runs of backticks are.
+fn runs(line: &str) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, byte) in line.bytes().enumerate() {
+        match runs.last_mut() {
+            Some(run) if byte == b'`' && run.end == at => run.end += 1,
+            _ if byte == b'`' => runs.push(at..at + 1),
+            _ => {}
+        }
+    }
+    runs
+}
+
+/// A fence that nothing in the text can close.
+pub(super) fn fence(text: &str) -> String {
+    let longest = runs(text).into_iter().map(|run| run.len()).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fenced_code_is_found() {
+        let code = |language, body: &'static str| Block::Code { language, body: body.into() };
+        let table = [
+            (
+                "a\n```rust\nb\n```\nc",
+                vec![Block::Lines("a"), code("rust", "b\n"), Block::Lines("c")],
+            ),
+            ("~~~\n```\n~~~", vec![code("", "```\n")]),
+            ("````\n```\n  ````  \n", vec![code("", "```\n")]),
+            ("```\nopen", vec![code("", "open")]),
+            (
+                "1. x\n   ```sh\n   ls\n     -l\n  y\n   ```",
+                vec![Block::Lines("1. x"), code("sh", "ls\n  -l\ny\n")],
+            ),
+            ("- ```\nx", vec![Block::Lines("- ```\nx")]),
+            ("``` a`b\nx", vec![Block::Lines("``` a`b\nx")]),
+            ("\n\n", vec![]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(blocks(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn code_in_a_line_is_found_as_markdown_finds_it() {
+        use Span::{Code, Plain};
+        let loose = |escaped| Span::Loose { marks: "`", escaped };
+        let table = [
+            ("a `b` c", vec![Plain("a "), Code("`b`"), Plain(" c")]),
+            ("``a`b`` ` c", vec![Code("``a`b``"), Plain(" "), loose(false), Plain(" c")]),
+            (r"\`a` b", vec![Plain(r"\"), loose(true), Plain("a"), loose(false), Plain(" b")]),
+            (r"`a\` b", vec![Code(r"`a\`"), Plain(" b")]),
+            ("", vec![]),
+        ];
+        for (line, expected) in table {
+            assert_eq!(spans(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_anything_inside() {
+        for (text, expected) in [("", 3), ("``", 3), ("```", 4), ("a ````` b", 6)] {
+            assert_eq!(fence(text).len(), expected, "{text}");
+        }
+    }
+}

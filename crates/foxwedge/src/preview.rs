@@ -1,0 +1,96 @@
+//! How a piece of JSON begins, on one line and harmless. Looks at its first bytes only.
+
+use crate::say::is_harmful;
+
+/// Keys that hold what a part says.
+const TEXT: [&str; 1] = ["\"text\""];
+/// Keys that hold what an answer says.
+const OUTPUT: [&str; 5] = ["\"text\"", "\"output\"", "\"error\"", "\"result\"", "\"content\""];
+
+/// The beginning of a text part: a string, or an object with a text in it.
+pub(crate) fn text(raw: &str, most: usize) -> String {
+    words(raw, &TEXT, most)
+}
+
+/// The beginning of what an answer says.
+pub(crate) fn output(raw: &str, most: usize) -> String {
+    words(raw, &OUTPUT, most)
+}
+
+fn words(raw: &str, keys: &[&str], most: usize) -> String {
+    let start = match raw.as_bytes().first() {
+        Some(b'"') => Some(1),
+        _ => keys.iter().find_map(|key| field(raw, key)),
+    };
+    let raw = start.and_then(|start| raw.get(start..)).unwrap_or("");
+    let mut text = String::new();
+    let mut chars = raw.chars();
+    let mut length = 0;
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '"' => return text,
+            '\\' => escape(&mut chars),
+            c => c,
+        };
+        if c.is_whitespace() || is_harmful(c) {
+            if text.ends_with(' ') {
+                continue;
+            }
+            text.push(' ');
+        } else {
+            text.push(c);
+        }
+        length += 1;
+        if length == most {
+            text.push('…');
+            break;
+        }
+    }
+    text
+}
+
+/// Where the string under a key begins.
+fn field(raw: &str, key: &str) -> Option<usize> {
+    raw.match_indices(key).take(8).find_map(|(at, _)| {
+        let rest = raw.get(at + key.len()..)?;
+        let value = rest.trim_start().strip_prefix(':')?.trim_start();
+        value.starts_with('"').then(|| raw.len() - value.len() + 1)
+    })
+}
+
+/// The character behind a backslash.
+fn escape(chars: &mut std::str::Chars<'_>) -> char {
+    match chars.next() {
+        Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
+        Some('u') => {
+            let digits: String = chars.by_ref().take(4).collect();
+            let code = u32::from_str_radix(&digits, 16).ok();
+            code.and_then(char::from_u32).unwrap_or('\u{fffd}')
+        }
+        Some(c) => c,
+        None => ' ',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn previews_are_short_and_harmless() {
+        let table = [
+            (r#""hello""#, "hello"),
+            (r#"{"type":"text","text":"hi \"you\""}"#, "hi \"you\""),
+            (r#"{"text" : "a\n\n  b\u001b[31m"}"#, "a b [31m"),
+            (r#"{"type":"text"}"#, ""),
+            ("\"\\", " "),
+            ("", ""),
+        ];
+        for (raw, expected) in table {
+            assert_eq!(text(raw, 40), expected, "{raw}");
+        }
+        assert_eq!(text(&format!("\"{}\"", "中".repeat(99)), 40).chars().count(), 41);
+        assert_eq!(output(r#"{"response":{"output":"3 files"}}"#, 40), "3 files");
+        assert_eq!(output(r#"[{"type":"text","text":"3 files"}]"#, 40), "3 files");
+    }
+}

@@ -1,0 +1,174 @@
+//! What fits on a screen: columns, cut lines, and a few words for sizes and times.
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use anstyle::Style;
+use terminal_size::{Width, terminal_size_of};
+use unicode_width::UnicodeWidthChar;
+
+use crate::say::{paint, width};
+
+/// The columns of the terminal that stdout is; `None` where it is none.
+pub(crate) fn columns() -> Option<usize> {
+    let (Width(columns), _) = terminal_size_of(std::io::stdout())?;
+    // Less is no width to draw in, and some terminals say zero.
+    Some(usize::from(columns)).filter(|columns| *columns >= 20)
+}
+
+/// At most so many columns; what is cut shows as an ellipsis.
+pub(crate) fn fit(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    let mut kept = String::new();
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used >= most {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.push('…');
+    kept
+}
+
+/// As many columns at least: filled up on the right.
+pub(crate) fn pad(text: &str, least: usize) -> String {
+    format!("{text}{}", " ".repeat(least.saturating_sub(width(text))))
+}
+
+/// A path as people write it: the user's folder is `~`.
+pub(crate) fn tilde(path: &str, home: Option<&Path>) -> String {
+    let below = home.and_then(Path::to_str).and_then(|home| path.strip_prefix(home));
+    match below.filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\'])) {
+        Some(rest) => format!("~{rest}"),
+        None => path.to_owned(),
+    }
+}
+
+/// One line of pieces, each in its colour.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line(Vec<(Style, String)>);
+
+impl Line {
+    pub(crate) fn new() -> Line {
+        Line::default()
+    }
+
+    /// Adds a piece.
+    pub(crate) fn with(mut self, style: Style, text: impl Into<String>) -> Line {
+        self.0.push((style, text.into()));
+        self
+    }
+
+    /// The line with its end; cut to so many columns.
+    pub(crate) fn draw(&self, most: Option<usize>) -> String {
+        let mut left = most.unwrap_or(usize::MAX);
+        let mut drawn = String::new();
+        let end = self.0.iter().rposition(|(_, text)| !text.trim_end().is_empty());
+        for (at, (style, text)) in self.0.iter().enumerate() {
+            // Nothing behind the last word: no line ends in spaces.
+            let text = if Some(at) >= end { text.trim_end() } else { text };
+            if text.is_empty() || left == 0 {
+                continue;
+            }
+            let shown = fit(text, left);
+            left = left.saturating_sub(width(&shown));
+            drawn.push_str(&if *style == Style::new() { shown } else { paint(*style, shown) });
+        }
+        drawn.push('\n');
+        drawn
+    }
+}
+
+/// A size in bytes, as people say it.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    // Tenths of a unit, rounded down.
+    let mut tenths = bytes / 100;
+    let mut unit = 0;
+    while tenths >= 10_000 && unit + 1 < UNITS.len() {
+        tenths /= 1000;
+        unit += 1;
+    }
+    match tenths {
+        0..100 => format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit]),
+        _ => format!("{} {}", tenths / 10, UNITS[unit]),
+    }
+}
+
+/// How long ago something was.
+pub(crate) fn age(time: SystemTime, now: SystemTime) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    const MONTH: u64 = 30 * DAY;
+    const YEAR: u64 = 365 * DAY;
+    match now.duration_since(time).unwrap_or(Duration::ZERO).as_secs() {
+        0..MINUTE => "just now".to_owned(),
+        seconds @ MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{} h ago", seconds / HOUR),
+        seconds @ DAY..MONTH => format!("{} d ago", seconds / DAY),
+        seconds @ MONTH..YEAR => format!("{} mo ago", seconds / MONTH),
+        seconds => format!("{} y ago", seconds / YEAR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_ages_are_short() {
+        let sizes = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (12_345, "12 kB"),
+            (999_999, "999 kB"),
+            (1_250_000, "1.2 MB"),
+            (5_000_000_000, "5.0 GB"),
+        ];
+        for (bytes, expected) in sizes {
+            assert_eq!(size(bytes), expected);
+        }
+        let ages = [(0, "just now"), (61, "1 min ago"), (10_800, "3 h ago"), (172_800, "2 d ago")];
+        for (seconds, expected) in ages {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+            assert_eq!(age(now - Duration::from_secs(seconds), now), expected);
+        }
+        assert_eq!(age(SystemTime::now(), SystemTime::UNIX_EPOCH), "just now");
+    }
+
+    #[test]
+    fn the_folder_of_the_user_is_a_tilde() {
+        let home = Some(Path::new("/home/fox"));
+        let table = [
+            ("/home/fox/a", "~/a"),
+            ("/home/fox", "~"),
+            ("/home/foxes/a", "/home/foxes/a"),
+            ("-home-fox", "-home-fox"),
+        ];
+        for (path, expected) in table {
+            assert_eq!(tilde(path, home), expected);
+        }
+        assert_eq!(tilde("/a", None), "/a");
+    }
+
+    #[test]
+    fn lines_are_cut_by_columns_and_end_in_words() {
+        let line = Line::new().with(Style::new(), "中文 and").with(Style::new(), " more  ");
+        assert_eq!(line.draw(None), "中文 and more\n");
+        assert_eq!(line.draw(Some(6)), "中文 …\n");
+        assert_eq!(line.draw(Some(3)), "中…\n");
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 3), "ab…");
+    }
+}

@@ -1,0 +1,99 @@
+//! One look at a session file: what it is about, and how it is. Read once, and only checked.
+
+use std::{collections::BTreeMap, fs};
+
+use anyhow::bail;
+use foxwedge_core::{Draft, Kind, Role, Text, check};
+use foxwedge_dialect::{
+    session::{Recognised, Session, read, recognise},
+    want,
+};
+
+use super::{Health, usual, view::is_repaired};
+use crate::{agents::Entry, preview, source};
+
+/// What one look at a session file tells.
+#[derive(Clone, Debug)]
+pub(crate) struct Glance {
+    pub(crate) health: Health,
+    /// The id in the file.
+    pub(crate) id: Option<String>,
+    pub(crate) project: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) messages: usize,
+    /// How often each rule is broken, by its label.
+    pub(crate) findings: BTreeMap<String, usize>,
+    /// Whether a repair does something about it.
+    pub(crate) healable: bool,
+    /// Why it cannot be read.
+    pub(crate) why: Option<String>,
+}
+
+/// Characters of a title that are kept.
+const TITLE: usize = 120;
+
+/// Looks at a session file.
+pub(crate) fn glance(entry: &Entry) -> Glance {
+    look(entry).unwrap_or_else(|error| Glance {
+        health: Health::Unreadable,
+        id: None,
+        project: entry.project.clone(),
+        title: entry.title.clone(),
+        messages: 0,
+        findings: BTreeMap::new(),
+        healable: false,
+        why: Some(format!("{error:#}")),
+    })
+}
+
+fn look(entry: &Entry) -> anyhow::Result<Glance> {
+    if u32::try_from(entry.size).is_err() {
+        bail!("{} bytes are more than the four gigabytes we read", entry.size);
+    }
+    let content = fs::read(&entry.path)?;
+    let content = source::unpacked(&content)?;
+    let text = foxwedge_dialect::session::text(&content)?;
+    let recognised = recognise(text.as_str());
+    if let Recognised::Newer(_, why) = recognised {
+        bail!(why);
+    }
+    let question = usual(entry.agent);
+    let session = read(&text, entry.agent, want(question.profile))?;
+    let report = check(session.draft(), &question);
+    if recognised == Recognised::No && !report.is_clean() {
+        bail!("there is no record of {} in it", entry.agent.name());
+    }
+    let mut findings = BTreeMap::new();
+    for finding in &report.findings {
+        *findings.entry(finding.rule.label()).or_insert(0) += 1;
+    }
+    let about = &session.about;
+    let owned = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
+    Ok(Glance {
+        health: Health::of(&report.findings),
+        id: owned(&about.id),
+        project: owned(&about.folder).or_else(|| entry.project.clone()),
+        title: title(&session).or_else(|| entry.title.clone()).or_else(|| opening(session.draft())),
+        messages: session.draft().messages.len(),
+        findings,
+        healable: report.findings.iter().any(is_repaired),
+        why: None,
+    })
+}
+
+/// What the session is called.
+pub(crate) fn title(session: &Session<'_>) -> Option<String> {
+    let title = session.about.title.as_deref()?;
+    Some(title.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|title| !title.is_empty())
+}
+
+/// How the user began: the first words that no program put in.
+pub(crate) fn opening(draft: &Draft<'_>) -> Option<String> {
+    const OURS: [&str; 4] = ["<", "Caveat:", "# AGENTS.md", "This session is being continued"];
+    let users = draft.messages.iter().filter(|message| message.role == Role::User);
+    users
+        .flat_map(|message| draft.parts_of(message))
+        .filter(|part| matches!(part.kind, Kind::Text(Text::Full | Text::Trailing)))
+        .map(|part| preview::text(part.span.of(draft.source), TITLE))
+        .find(|words| !words.is_empty() && !OURS.iter().any(|head| words.starts_with(head)))
+}

@@ -1,0 +1,109 @@
+//! One view of a session: the file as it stands, or as a repair would leave it.
+
+use std::{borrow::Cow, io};
+
+use anyhow::{Context, bail};
+use foxwedge_core::{Applicability, Edit, Finding, Repair};
+use foxwedge_dialect::session::Text;
+
+use super::{Health, Loaded};
+use crate::{
+    cli::View,
+    say::{self, Trouble, clean},
+    source::{Body, Document},
+};
+
+/// One view of a conversation: a whole file, and what was done to get there.
+pub(crate) struct Viewed<'l> {
+    loaded: &'l Loaded,
+    content: Cow<'l, [u8]>,
+    /// What is wrong with the file as it stands.
+    pub(crate) findings: Vec<Finding>,
+    /// What the repair did; nothing in the raw view.
+    pub(crate) edits: Vec<Edit>,
+}
+
+impl Loaded {
+    /// The wanted view. A clean one is proven: nothing is left in it that could be repaired.
+    pub(crate) fn view(&self) -> anyhow::Result<Viewed<'_>> {
+        let text = self.text(&self.content)?;
+        let (document, notes) = self.read(&text)?;
+        notes.iter().for_each(|note| say::note(&clean(note)));
+        let mut viewed = Viewed {
+            loaded: self,
+            content: Cow::Borrowed(&self.content),
+            findings: Vec::new(),
+            edits: Vec::new(),
+        };
+        if self.view == View::Raw {
+            viewed.findings = document.findings();
+            return Ok(viewed);
+        }
+        let (content, repair) = repaired(&document)?;
+        viewed.findings = repair.before.findings;
+        if !repair.edits.is_empty() {
+            viewed.content = Cow::Owned(content);
+            viewed.edits = repair.edits;
+            viewed.prove()?;
+        }
+        Ok(viewed)
+    }
+}
+
+impl Viewed<'_> {
+    /// The file of this view, readable.
+    pub(crate) fn text(&self) -> anyhow::Result<Text<'_>> {
+        self.loaded.text(&self.content)
+    }
+
+    /// The conversation of this view.
+    pub(crate) fn document<'a>(&self, text: &'a Text<'_>) -> anyhow::Result<Document<'a>> {
+        Ok(self.loaded.read(text)?.0)
+    }
+
+    /// Reads the repaired file again: what could be repaired has to be gone.
+    fn prove(&self) -> anyhow::Result<()> {
+        let text = self.text()?;
+        let again = self.document(&text).context("the repair did not hold")?;
+        let Some(left) = again.findings().into_iter().find(is_repaired) else { return Ok(()) };
+        bail!(
+            Trouble::new(format!(
+                "{} is still there after the repair: {}",
+                left.rule.label(),
+                clean(&left.message)
+            ))
+            .help(
+                "this is a defect of foxwedge; please report it with the shape of the history. \
+                 `--view raw` shows the session as it stands"
+            )
+        )
+    }
+
+    /// How the file is as it stands.
+    pub(crate) fn health(&self) -> Health {
+        Health::of(&self.findings)
+    }
+}
+
+/// What a repair makes of a document, and what was done.
+fn repaired<'a>(document: &Document<'a>) -> io::Result<(Vec<u8>, Repair<'a>)> {
+    let mut content = Vec::new();
+    let repair = match &document.body {
+        Body::Wire(reading) => {
+            let (patched, repair) = reading.fix(&document.question);
+            patched.write_to(&mut content)?;
+            repair
+        }
+        Body::Session(session) => {
+            let (rewritten, repair) = session.fix(&document.question);
+            rewritten.write_to(&mut content)?;
+            repair
+        }
+    };
+    Ok((content, repair))
+}
+
+/// Whether a repair takes care of a finding unasked.
+pub(super) fn is_repaired(finding: &Finding) -> bool {
+    finding.fix.applicability == Applicability::Safe
+}

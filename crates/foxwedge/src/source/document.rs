@@ -1,0 +1,46 @@
+//! One conversation, as a provider takes it or as an agent keeps it.
+
+use foxwedge_core::{Draft, Edit, Finding, Question, check, repair};
+use foxwedge_dialect::{Reading, session::Session};
+
+/// One conversation.
+pub(crate) struct Document<'a> {
+    /// Where it begins in the text.
+    pub(crate) base: usize,
+    /// Its line, where a file holds several.
+    pub(crate) line: Option<usize>,
+    pub(crate) body: Body<'a>,
+    pub(crate) question: Question,
+}
+
+/// What was read.
+pub(crate) enum Body<'a> {
+    /// As a provider takes it.
+    Wire(Reading<'a>),
+    /// As an agent keeps it.
+    Session(Box<Session<'a>>),
+}
+
+impl<'a> Document<'a> {
+    /// The conversation in it.
+    pub(crate) fn draft(&self) -> &Draft<'a> {
+        match &self.body {
+            Body::Wire(reading) => &reading.draft,
+            Body::Session(session) => session.draft(),
+        }
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        check(self.draft(), &self.question).findings
+    }
+
+    /// What is wrong with it, and what a repair would do.
+    pub(crate) fn findings_and_edits(&self) -> (Vec<Finding>, Vec<Edit>) {
+        let repair = match &self.body {
+            Body::Wire(reading) => repair(&reading.draft, &self.question),
+            Body::Session(session) => session.fix(&self.question).1,
+        };
+        (repair.before.findings, repair.edits)
+    }
+}

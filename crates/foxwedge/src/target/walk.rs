@@ -1,0 +1,71 @@
+//! The files in a folder.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{Kind, Target, file};
+use crate::outcome::Failure;
+
+/// Collects the files of a folder that may hold conversations. Links are not followed: they may
+/// lead in a circle, or to a file that is read anyway. What cannot be opened is a target too: one
+/// that fails.
+pub(super) fn walk(folder: &Path, targets: &mut Vec<Target>) {
+    let mut open = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    let mut closed = Vec::new();
+    while let Some(folder) = open.pop() {
+        if let Err(error) = look_into(&folder, &mut open, &mut found) {
+            closed.push((folder, error));
+        }
+    }
+    found.sort();
+    targets.extend(found.into_iter().map(|path| file(path, Kind::Walked)));
+    closed.sort_by(|(one, _), (two, _)| one.cmp(two));
+    targets.extend(closed.into_iter().map(|(folder, error)| {
+        let failure = Failure::new(format!("the folder cannot be read: {error}"));
+        file(folder, |_| Kind::Closed(failure))
+    }));
+}
+
+/// Sorts the entries of a folder into folders to open and files to read.
+fn look_into(folder: &Path, open: &mut Vec<PathBuf>, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let path = entry.path();
+        if kind.is_dir() && !is_passed_by(&entry.file_name().to_string_lossy()) {
+            open.push(path);
+        } else if kind.is_file() && may_hold_conversation(&path) {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_passed_by(folder: &str) -> bool {
+    folder.starts_with('.') || folder == "node_modules" || folder == "target"
+}
+
+fn may_hold_conversation(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    [".json", ".jsonl", ".jsonl.zst"].iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_opened_is_not_passed_over() {
+        let folder = std::env::temp_dir().join(format!("foxwedge-gone-{}", std::process::id()));
+        let mut targets = Vec::new();
+        walk(&folder, &mut targets);
+        let told: Vec<_> = targets.iter().map(|target| (&*target.shown, &target.kind)).collect();
+        assert!(
+            matches!(told.as_slice(), [(shown, Kind::Closed(_))] if *shown == folder.to_string_lossy()),
+            "{told:?}"
+        );
+    }
+}

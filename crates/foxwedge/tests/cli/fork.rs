@@ -1,0 +1,129 @@
+//! `foxwedge fork`: a copy that its agent finds, and an original that nobody touched.
+
+use std::fs;
+
+use crate::{
+    homes::*,
+    sandbox::{Sandbox, names},
+};
+
+/// Forks a session; returns the new id.
+fn forked(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let ran = sandbox.run(&[&["fork"], arguments].concat());
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert!(ran.err.starts_with("Copied to "), "{}", ran.err);
+    ran.out.trim().to_owned()
+}
+
+#[test]
+fn a_copy_is_repaired_and_found_and_the_original_is_as_it_was() {
+    let sandbox = home();
+    for id in [KILLED, CLAUDE, CODEX, GEMINI, NEOVATE] {
+        let before = sandbox.run(&["resume", id]).out;
+        let files = all(&sandbox);
+        let new = forked(&sandbox, &[id]);
+        assert_ne!(new, id);
+        assert_eq!(sandbox.run(&["check", &new]).code, 0, "{id}");
+        assert_eq!(sandbox.run(&["resume", &new]).out, before, "{id}");
+        let listed = sandbox.run(&["list", "--output-format", "json"]).out;
+        assert!(listed.contains(&format!("\"id\": \"{new}\"")), "{id}: {listed}");
+        for (path, content) in files {
+            assert!(fs::read(&path).unwrap() == content, "{}", path.display());
+        }
+    }
+}
+
+/// Every session file with its content.
+fn all(sandbox: &Sandbox) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let ran = sandbox.run(&["check", "--all", "--show-files"]);
+    ran.out.lines().map(|path| (path.into(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn copies_of_copies_have_ids_of_their_own() {
+    let sandbox = claude();
+    let first = forked(&sandbox, &[CLAUDE]);
+    let second = forked(&sandbox, &[CLAUDE]);
+    let third = forked(&sandbox, &[&first]);
+    assert!(first != second && second != third && first != third);
+    // The same copy of the same session has the same id everywhere.
+    assert_eq!(forked(&claude(), &[CLAUDE]), first);
+}
+
+#[test]
+fn the_next_command_is_named() {
+    let sandbox = home();
+    let table = [
+        (CLAUDE, "`cd /w && claude --resume "),
+        (CODEX, "`codex resume "),
+        (GEMINI, "gemini --resume "),
+        (NEOVATE, "neovate --resume "),
+    ];
+    for (id, command) in table {
+        let ran = sandbox.run(&["fork", id]);
+        assert!(ran.err.contains(&format!("{command}{}", ran.out.trim())), "{}", ran.err);
+    }
+}
+
+#[test]
+fn nothing_is_ever_written_over() {
+    let sandbox = claude();
+    let new = "ffffffff-0001-4000-8000-000000000001";
+    assert_eq!(forked(&sandbox, &[KILLED, "--id", new]), new);
+    let ran = sandbox.run(&["fork", CLAUDE, "--id", new]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("is taken"), "{}", ran.err);
+    sandbox.write("there.jsonl", "mine");
+    let ran = sandbox.run(&["fork", CLAUDE, "-o", "there.jsonl"]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("is there already"), "{}", ran.err);
+    assert_eq!((sandbox.read("there.jsonl").as_str(), sandbox.names().len()), ("mine", 1));
+}
+
+#[test]
+fn an_id_that_the_agent_would_not_find_is_refused() {
+    let sandbox = claude();
+    for id in ["../../x", "mine", ""] {
+        let ran = sandbox.run(&["fork", CLAUDE, "--id", id]);
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        assert!(ran.err.contains("is no id for claude-code"), "{}", ran.err);
+    }
+    assert_eq!(names(&sandbox.home().join(".claude/projects/-w")).len(), 3);
+}
+
+#[test]
+fn where_a_copy_would_not_be_found_it_needs_a_file() {
+    let sandbox = home();
+    for id in [CLINE, HELPER] {
+        let ran = sandbox.run(&["fork", id]);
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        assert!(ran.err.contains("help: nothing was written; `-o FILE`"), "{}", ran.err);
+        let file = format!("{id}.copy");
+        forked(&sandbox, &[id, "-o", &file]);
+        assert!(sandbox.path(&file).exists());
+    }
+    sandbox.write("odd.jsonl", codex(CODEX));
+    let ran = sandbox.run(&["fork", "odd.jsonl"]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("the name tells no place for a copy"), "{}", ran.err);
+    let ran = sandbox.pipe(&["fork", "-"], crate::documents::CHAT);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("no session of an agent"), "{}", ran.err);
+}
+
+#[test]
+fn a_raw_copy_is_as_broken_as_the_original() {
+    let sandbox = claude();
+    let new = forked(&sandbox, &[KILLED, "--view", "raw"]);
+    assert_eq!(sandbox.run(&["check", &new]).code, 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_can_be_read_by_its_owner_only() {
+    use std::os::unix::fs::MetadataExt;
+    let sandbox = claude();
+    forked(&sandbox, &[KILLED, "-o", "copy.jsonl"]);
+    let mode = fs::metadata(sandbox.path("copy.jsonl")).unwrap().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
