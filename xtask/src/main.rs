@@ -1,4 +1,4 @@
-//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | laws`.
+//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | laws | agents`.
 
 mod workspace;
 mod tokens;
@@ -7,6 +7,7 @@ mod tidy;
 mod generate;
 mod laws;
 mod transcript;
+mod agents;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,8 @@ usage: cargo xtask <task>
                       runs the terminal sessions in the READMEs again; or writes them anew
   laws --cases N [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair on N random histories, in release, on all cores
+  agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
+                      real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";
 
 /// What a task answers: done, or what is wrong, ready to be printed.
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         ["transcript"] => transcript::check(),
         ["transcript", "--write"] => transcript::write(),
         ["laws", rest @ ..] => laws::run(rest),
+        ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

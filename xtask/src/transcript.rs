@@ -153,8 +153,9 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Numbers that differ from run to run (the names of backups) are left out.
+/// Numbers that differ from run to run (the names of backups: a time and a process) are left out.
 fn without_numbers(text: &str) -> String {
+    let text = &without_process(text);
     const LONG: usize = 15;
     let mut out = String::new();
     let mut digits = String::new();
@@ -169,6 +170,24 @@ fn without_numbers(text: &str) -> String {
     }
     out.pop();
     out
+}
+
+/// The name of a backup without the process that made it: `…-NAME-PROCESS-0.bak`.
+fn without_process(text: &str) -> String {
+    let line = |line: &str| {
+        let parts: Option<(&str, &str)> = line.split_once(".bak").filter(|_| line.contains(".bak"));
+        let Some((head, tail)) = parts else { return line.to_owned() };
+        let mut words = head.rsplitn(3, '-');
+        match (words.next(), words.next(), words.next()) {
+            (Some(number), Some(process), Some(rest))
+                if process.len() < 12 && process.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                format!("{rest}-{number}.bak{tail}")
+            }
+            _ => line.to_owned(),
+        }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -191,5 +210,6 @@ mod tests {
     #[test]
     fn long_numbers_are_left_out() {
         assert_eq!(without_numbers("a 12 b-012345678901234567-0.bak"), "a 12 b-…-0.bak");
+        assert_eq!(without_numbers("x/012345678901234567-f_json-4711-0.bak"), "x/…-f_json-0.bak");
     }
 }

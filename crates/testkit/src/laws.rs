@@ -14,7 +14,9 @@ use crate::{Random, history, spelled};
 
 mod judge;
 mod shrink;
+pub mod session;
 
+pub use foxwedge_dialect::session::Agent;
 pub use judge::judge;
 
 /// An escape of half a character.
@@ -31,13 +33,15 @@ pub struct Options {
     pub wire: Option<Wire>,
     /// Only this profile.
     pub profile: Option<Profile>,
+    /// Only session files of this agent.
+    pub agent: Option<Agent>,
     /// Most messages of a history.
     pub size: usize,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { cases: 1000, seed: 1, wire: None, profile: None, size: 14 }
+        Options { cases: 1000, seed: 1, wire: None, profile: None, agent: None, size: 14 }
     }
 }
 
@@ -76,6 +80,8 @@ pub struct Breach {
 pub struct Case {
     /// Decides the history.
     pub seed: u64,
+    /// Whose session file it stands in; a document of its own if nobody's.
+    pub agent: Option<Agent>,
     /// Its format.
     pub wire: Wire,
     /// Whose rules.
@@ -89,7 +95,12 @@ pub struct Case {
 impl Case {
     /// What is asked of the history.
     pub fn question(&self) -> Question {
-        Question { profile: self.profile, rules: RuleSet::of(self.profile), policy: self.policy }
+        let rules = RuleSet::of(self.profile);
+        let mut question = Question { profile: self.profile, rules, policy: self.policy };
+        if let Some(agent) = self.agent {
+            agent.restrict(&mut question);
+        }
+        question
     }
 
     /// The document of this case.
@@ -105,7 +116,8 @@ impl Case {
         }
     }
 
-    /// The case of a seed: everything that is not given is drawn.
+    /// The case of a seed: everything that is not given is drawn. A third of the cases are
+    /// session files, unless a format or a profile is asked for.
     pub fn draw(seed: u64, options: &Options) -> Case {
         let mut random = Random::new(seed ^ 0x5eed_0fca_5e00_0000);
         let wire = options.wire.unwrap_or(*random.pick(&Wire::ALL));
@@ -126,7 +138,12 @@ impl Case {
             bold: true,
             language: if random.chance(90) { Language::English } else { Language::Chinese },
         };
-        Case { seed, wire, profile, policy, size: options.size }
+        let any = options.wire.is_none() && options.profile.is_none() && random.chance(33);
+        let agent = *random.pick(&session::AGENTS);
+        match options.agent.or(any.then_some(agent)) {
+            Some(agent) => session::case(seed, agent, policy, options.size),
+            None => Case { seed, agent: None, wire, profile, policy, size: options.size },
+        }
     }
 }
 
@@ -143,6 +160,9 @@ pub fn campaign(options: &Options) -> Tally {
 /// Runs one case; a broken law is shrunk before it is reported.
 pub fn run(case: &Case, tally: &mut Tally) {
     tally.cases += 1;
+    if let Some(agent) = case.agent {
+        return session::run(case, agent, tally);
+    }
     let document = case.document();
     if let Err((law, what)) = judge(case, &document, tally) {
         let document = shrink::smallest(case, law, document);

@@ -14,7 +14,10 @@ mod generate;
 pub mod laws;
 
 pub use dialect::DIALECTS;
-pub use generate::{PLACEHOLDERS, history, sound_history, spelled};
-pub use oracle::{Inventory, PROFILES, Violation, all_text, inventory, lost, violations};
+pub use generate::{PLACEHOLDERS, SessionFile, history, session_file, sound_history, spelled};
+pub use oracle::{
+    Inventory, PROFILES, View, Violation, all_text, inventory, lost, plain_walk, session_view,
+    told, violations,
+};
 pub use random::Random;
 pub use shape::{body, messages};

@@ -86,7 +86,8 @@ fn cases() -> Vec<Case> {
 fn every_rule_has_sound_and_broken_cases_in_its_providers_formats() {
     let cases = cases();
     let mut missing = Vec::new();
-    for rule in rules::ALL {
+    // Rules about session files have cases of their own.
+    for rule in rules::ALL.iter().filter(|rule| rule.code < 700) {
         let folder = rule.name.replace('-', "_");
         for kind in ["sound_", "broken_"] {
             let own = || cases.iter().filter(|case| case.folder == folder);
@@ -164,7 +165,9 @@ fn broken_cases_show_their_rule_and_are_repaired() {
 fn every_snapshot_has_its_case() {
     let stray: Vec<PathBuf> = files("snap")
         .into_iter()
-        .filter(|snapshot| !snapshot.with_extension("json").exists())
+        .filter(|snapshot| {
+            !snapshot.with_extension("json").exists() && !snapshot.with_extension("jsonl").exists()
+        })
         .collect();
     assert!(stray.is_empty(), "snapshots without a case: {stray:?}");
 }

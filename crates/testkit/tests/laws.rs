@@ -19,7 +19,8 @@ fn hold(wire: Wire) {
                     bold: true,
                     language: Language::English,
                 };
-                run(&Case { seed, wire, profile, policy, size: 12 }, &mut tally);
+                let case = Case { seed, agent: None, wire, profile, policy, size: 12 };
+                run(&case, &mut tally);
             }
         }
     }

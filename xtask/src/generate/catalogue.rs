@@ -86,7 +86,8 @@ mod tests {
     fn every_family_is_complete_and_names_rules_that_exist() {
         let sizes: Vec<(char, usize)> =
             FAMILIES.iter().map(|family| (family.letter, family.facts.len())).collect();
-        let expected = [('P', 8), ('O', 8), ('I', 8), ('C', 16), ('R', 6), ('T', 11), ('X', 12)];
+        let expected =
+            [('P', 8), ('O', 8), ('I', 8), ('C', 16), ('R', 6), ('T', 11), ('X', 12), ('F', 11)];
         assert_eq!(sizes, expected);
         for fact in FAMILIES.iter().flat_map(|family| family.facts) {
             if let Checked::By(code) = fact.checked {

@@ -1,4 +1,4 @@
-//! What providers demand, as data: one line each, with the rule that checks it.
+//! What providers and agents demand, as data: one line each, with the rule that checks it.
 //!
 //! Numbers are positions: a new demand goes to the end of its family, and none is ever removed.
 
@@ -37,6 +37,7 @@ pub(super) const FAMILIES: &[Facts] = &[
     Facts { letter: 'R', title: "Roles", facts: ROLES },
     Facts { letter: 'T', title: "Reasoning", facts: REASONING },
     Facts { letter: 'X', title: "Peculiar to one provider", facts: PECULIAR },
+    Facts { letter: 'F', title: "Session files, as agents read them", facts: FILES },
 ];
 
 const PAIRING: &[Fact] = &[
@@ -168,7 +169,7 @@ const REASONING: &[Fact] = &[
     fact(
         "Reasoning of one provider does not go to another.",
         Not(
-            "a history does not say where it will be sent from next; conversion is not part of this version",
+            "a history does not say where it was made; `resume --to` leaves the reasoning of others out and says so",
         ),
     ),
 ];
@@ -213,4 +214,27 @@ const PECULIAR: &[Fact] = &[
         Not("the error names no cause; the strict profile finds the known ones"),
     ),
     fact("Perplexity and older gateways: user and assistant alternate strictly.", By(402)),
+];
+
+const FILES: &[Fact] = &[
+    fact("The parent that a record names is in the file.", By(701)),
+    fact("An answer lies where its agent finds it from the last message.", By(702)),
+    fact("No two records share an id.", By(703)),
+    fact("No record is among its own ancestors.", By(704)),
+    fact("Every line is one whole record, and a list is closed.", By(801)),
+    fact("No line holds bytes of zero.", By(802)),
+    fact("Every line is UTF-8.", By(803)),
+    fact("No record is larger than a whole request may be.", By(804)),
+    fact(
+        "Codex: the numbers of records rise, and none occurs twice.",
+        Not("a repair keeps them so; numbers that are wrong already are not looked for"),
+    ),
+    fact(
+        "Indexes and databases beside a session agree with it.",
+        Not("they are neither read nor written"),
+    ),
+    fact(
+        "Files that a record refers to, as snapshots and long outputs, are there.",
+        Not("only the session file itself is looked at"),
+    ),
 ];

@@ -7,13 +7,15 @@ use foxwedge_core::{Evidence, Profile, Rule, rules};
 use super::Page;
 
 /// The families, by the first digit of the code.
-const FAMILIES: [(u16, &str); 6] = [
+const FAMILIES: [(u16, &str); 8] = [
     (1, "Pairing"),
     (2, "Ids and names"),
     (3, "Content"),
     (4, "Roles"),
     (5, "Reasoning"),
     (6, "Server tools"),
+    (7, "Session chain"),
+    (8, "File"),
 ];
 
 /// The file of a rule's page.

@@ -14,12 +14,14 @@ mod turns;
 mod contents;
 mod fields;
 mod spelled;
+mod session;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 
 pub use pairs::PLACEHOLDERS;
+pub use session::{SessionFile, session_file};
 pub use spelled::spelled;
 
 use crate::dialect::Dialect;

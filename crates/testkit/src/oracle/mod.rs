@@ -17,12 +17,14 @@ mod placement;
 mod order;
 mod reasoning;
 mod inventory;
+mod session;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
 pub use inventory::{Inventory, all_text, inventory, lost};
+pub use session::{View, plain_walk, session_view, told};
 
 use crate::dialect::Dialect;
 use matching::Matching;

@@ -1,0 +1,105 @@
+//! Random session files: a history, written down the way an agent does it, and sometimes damaged
+//! the way crashes do it.
+
+mod claude_code;
+mod neovate;
+mod codex;
+mod cline;
+mod gemini_cli;
+mod scribe;
+mod aside;
+mod links;
+mod bytes;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::{history, sound_history};
+use crate::random::Random;
+
+/// A session file.
+#[derive(Clone, Debug)]
+pub struct SessionFile {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The conversation that it tells, if that is known.
+    pub truth: Option<Vec<Value>>,
+    /// Nothing is wrong with the history or with the file.
+    pub sound: bool,
+    /// Something is wrong with its lines or its links.
+    pub damaged: bool,
+}
+
+/// A session file of up to about `size` messages.
+///
+/// # Panics
+///
+/// On an agent it does not know, which is a mistake of the test that asks.
+pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFile {
+    let sound = random.chance(40);
+    let wire = match agent {
+        "codex" => "openai-responses",
+        "gemini-cli" => "gemini",
+        _ => "anthropic",
+    };
+    let list = match sound {
+        true => list(sound_history(random, wire, size)),
+        false => list(history(random, wire, size)),
+    };
+    let old = agent == "gemini-cli" && random.chance(15);
+    let mut written = match agent {
+        "claude-code" => claude_code::write(random, &list),
+        "neovate" => neovate::write(random, &list),
+        "codex" => codex::write(random, &list),
+        "cline" => cline::write(random, &list),
+        "gemini-cli" => gemini_cli::write(random, &list, old),
+        _ => panic!("nobody knows how `{agent}` writes"),
+    };
+    let damaged = random.chance(50);
+    let linked = agent == "claude-code" || agent == "neovate";
+    if damaged && random.chance(60) {
+        links::damage(random, &mut written.records, linked);
+    }
+    let bytes = match agent {
+        "cline" => cline::joined(random, &written.records, damaged),
+        _ if old => gemini_cli::joined(random, &written.records, damaged),
+        _ => {
+            let mut lines = bytes::lines(random, &written.records);
+            if damaged {
+                bytes::damage(random, &mut lines);
+            }
+            bytes::joined(random, &lines)
+        }
+    };
+    let truth = (sound && !damaged).then_some(written.told);
+    let (sound, damaged) = (sound && !damaged && !written.siblings, damaged || written.siblings);
+    SessionFile { bytes, truth, sound, damaged }
+}
+
+/// What an agent wrote, and what it meant.
+struct Written {
+    records: Vec<Value>,
+    told: Vec<Value>,
+    /// Answers hang beside the path, where the agent does not look.
+    siblings: bool,
+}
+
+/// The messages of a history, without those whose speaker nobody knows.
+fn list(history: Value) -> Vec<Value> {
+    let list = match history {
+        Value::Array(list) => list,
+        Value::Object(mut request) => {
+            let keys = ["messages", "input", "contents"];
+            let list = keys.iter().find_map(|key| request.remove(*key));
+            list.and_then(|list| list.as_array().cloned()).unwrap_or_default()
+        }
+        _ => Vec::new(),
+    };
+    let known = ["user", "assistant", "system", "developer", "model", "function"];
+    let is_known = |message: &Value| match message.get("role") {
+        Some(role) => known.iter().any(|known| role == known),
+        None => message["type"].is_string(),
+    };
+    list.into_iter().filter(is_known).collect()
+}

@@ -1,0 +1,81 @@
+//! What goes wrong with the links of records.
+
+use serde_json::{Value, json};
+
+use crate::random::Random;
+
+type Accident = fn(&mut Random, &mut Vec<Value>);
+
+const ACCIDENTS: [Accident; 6] = [
+    |random, records| swap_lines(random, records),
+    lose_line,
+    |random, records| lose_parent(random, records),
+    |random, records| hang_on_itself(random, records),
+    |random, records| go_in_circles(random, records),
+    |random, records| use_id_again(random, records),
+];
+
+/// One accident or two; the last of them only where records are linked.
+pub(super) fn damage(random: &mut Random, records: &mut Vec<Value>, linked: bool) {
+    let accidents = if linked { &ACCIDENTS[..] } else { &ACCIDENTS[..2] };
+    for _ in 0..1 + random.below(2) {
+        if !records.is_empty() {
+            random.pick(accidents)(random, records);
+        }
+    }
+}
+
+/// The records that have an id.
+fn linked(records: &[Value]) -> Vec<usize> {
+    (0..records.len()).filter(|at| records[*at]["uuid"].is_string()).collect()
+}
+
+fn any(random: &mut Random, records: &[Value]) -> Option<usize> {
+    let linked = linked(records);
+    (!linked.is_empty()).then(|| *random.pick(&linked))
+}
+
+fn lose_parent(random: &mut Random, records: &mut [Value]) {
+    if let Some(at) = any(random, records) {
+        records[at]["parentUuid"] = json!("nowhere");
+    }
+}
+
+fn lose_line(random: &mut Random, records: &mut Vec<Value>) {
+    records.remove(random.below(records.len()));
+}
+
+fn hang_on_itself(random: &mut Random, records: &mut [Value]) {
+    if let Some(at) = any(random, records) {
+        records[at]["parentUuid"] = records[at]["uuid"].clone();
+    }
+}
+
+fn go_in_circles(random: &mut Random, records: &mut [Value]) {
+    let linked = linked(records);
+    if linked.len() > 1 {
+        let early = random.below(linked.len() - 1);
+        let late = early + 1 + random.below(linked.len() - early - 1);
+        records[linked[early]]["parentUuid"] = records[linked[late]]["uuid"].clone();
+    }
+}
+
+/// Two records of one id that say different things. What a compaction names is left alone: there
+/// nobody could say who is meant.
+fn use_id_again(random: &mut Random, records: &mut [Value]) {
+    let (Some(one), Some(two)) = (any(random, records), any(random, records)) else { return };
+    let named = |at: usize| {
+        let id = records[at]["uuid"].to_string();
+        records.iter().any(|record| record["compactMetadata"].to_string().contains(&id))
+    };
+    if !named(one) && !named(two) {
+        records[two]["uuid"] = records[one]["uuid"].clone();
+    }
+}
+
+fn swap_lines(random: &mut Random, records: &mut [Value]) {
+    if records.len() > 1 {
+        let at = random.below(records.len() - 1);
+        records.swap(at, at + 1);
+    }
+}

@@ -1,0 +1,25 @@
+//! Where records are numbered, their numbers rise, and the last record has one.
+
+use foxwedge_dialect::session::Agent;
+use serde_json::Value;
+
+use super::judge::{Seen, Verdict, breach, flaws, shown_bytes};
+
+/// Judges the numbers of a file of Codex, if they were in order before.
+pub(super) fn judge(agent: Agent, bytes: &[u8], seen: &Seen) -> Verdict {
+    let whole = agent == Agent::Codex && flaws(&seen.report).is_empty();
+    if !whole || !in_order(bytes) || in_order(&seen.fixed) {
+        return Ok(());
+    }
+    let fixed = shown_bytes(&seen.fixed);
+    breach("ordinals", format!("edits {:?}\nafter\n{fixed}", seen.edits))
+}
+
+fn in_order(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let records: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let numbers: Vec<u64> =
+        records.iter().filter_map(|record| record["ordinal"].as_u64()).collect();
+    let last = records.last().is_none_or(|record| record["ordinal"].is_u64());
+    numbers.is_sorted_by(|one, two| one < two) && (last || numbers.is_empty())
+}

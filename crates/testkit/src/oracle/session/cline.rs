@@ -1,0 +1,40 @@
+//! Cline, Roo Code and Kilo Code: one list of messages, some of them hidden.
+
+use serde_json::{Value, json};
+
+use super::View;
+
+/// The elements of the list, as far as they can be read.
+pub(super) fn elements(bytes: &[u8]) -> Vec<Value> {
+    let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    if let Ok(list) = serde_json::from_str(&text) {
+        return list;
+    }
+    // A torn list ends behind one of its objects.
+    let ends = text.match_indices('}').rev();
+    let whole = ends.filter_map(|(at, _)| serde_json::from_str(&format!("{}]", &text[..=at])).ok());
+    whole.into_iter().next().unwrap_or_default()
+}
+
+/// The conversation.
+pub(super) fn view(bytes: &[u8]) -> View {
+    let elements = elements(bytes);
+    let fresh = |element: &Value| element["isSummary"] == true && element["role"] == "user";
+    let start = elements.iter().rposition(fresh).unwrap_or(0);
+    let exists = |mark: &str, id: &str, name: &Value| {
+        let named = |element: &&Value| element[mark] == true && element[id] == *name;
+        name.is_string() && elements.iter().any(|element| named(&element))
+    };
+    let mut view = View::default();
+    for (at, element) in elements.iter().enumerate().skip(start) {
+        let hidden = exists("isTruncationMarker", "truncationId", &element["truncationParent"])
+            || exists("isSummary", "condenseId", &element["condenseParent"]);
+        let spoken = element["role"].is_string() && element.get("content").is_some();
+        if spoken && !hidden {
+            let content = &element["content"];
+            view.push(at, json!({"role": element["role"], "content": content}));
+        }
+    }
+    view
+}

@@ -1,0 +1,70 @@
+//! The records of a file of lines.
+
+use serde_json::Value;
+
+/// A record, and the line it stands on.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// Counted from zero.
+    pub(super) line: usize,
+    pub(super) value: Value,
+}
+
+/// Every record that can be read.
+pub(super) fn records(bytes: &[u8]) -> Vec<Record> {
+    let mut records = Vec::new();
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    for (line, raw) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let raw: Vec<u8> = raw.iter().copied().filter(|byte| *byte != 0).collect();
+        let text = String::from_utf8_lossy(&raw);
+        let found = match serde_json::from_str(text.trim()) {
+            Ok(value) => vec![value],
+            Err(_) => saved(&text),
+        };
+        records.extend(found.into_iter().map(|value| Record { line, value }));
+    }
+    records
+}
+
+/// Whole records in a line that is not one: behind a torn one, or several in a row.
+fn saved(text: &str) -> Vec<Value> {
+    for (start, _) in text.match_indices('{') {
+        let values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        let values: Vec<Value> = values.map_while(Result::ok).collect();
+        if !values.is_empty() && values.iter().all(is_record) {
+            return values;
+        }
+    }
+    Vec::new()
+}
+
+/// Whether a value can be a record, and not a part of one.
+fn is_record(value: &Value) -> bool {
+    let has = |key: &str| value.get(key).is_some();
+    let typed = has("type") && (has("sessionId") || has("payload"));
+    let chat = has("$set") || has("$rewindTo") || has("id") && has("timestamp") && has("content");
+    typed || chat
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_found_in_whatever_is_left_of_a_file() {
+        let one = r#"{"type":"a","sessionId":"1"}"#;
+        let table: [(&str, usize); 7] = [
+            ("", 0),
+            ("ONE\n\nONE\r\n", 2),
+            ("ONE\n{\"type\":\"a\",\"uu", 1),
+            ("ONEONE", 2),
+            ("{\"type\":\"a\",\"message\":{\"id\"ONE\n", 1),
+            ("{\"type\":\"a\",\"data\":{\"type\":\"b\",\"uuid\":\"2\"}\n", 0),
+            ("\0\0\0ONE\0\n", 1),
+        ];
+        for (text, expected) in table {
+            let text = text.replace("ONE", one);
+            assert_eq!(records(text.as_bytes()).len(), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What is particular about Neovate: every record of a message is one message, and the parts have
+//! names of their own.
+
+use serde_json::{Value, json};
+
+use super::linked::Manner;
+
+pub(super) const MANNER: Manner = Manner {
+    is_linked: |record| record["type"] == "message",
+    message,
+    key: |_| None,
+    carried: |_| None,
+    leaves_hollow: true,
+};
+
+/// The message in a record, as Anthropic spells it. Thoughts are not sent back: nobody signed them.
+fn message(record: &Value) -> Option<Value> {
+    let role = match record["role"].as_str()? {
+        "tool" => "user",
+        other => other,
+    };
+    let content = match &record["content"] {
+        Value::Array(parts) => parts.iter().filter_map(block).collect(),
+        Value::String(text) => vec![json!({"type": "text", "text": text})],
+        _ => Vec::new(),
+    };
+    Some(json!({"role": role, "content": content}))
+}
+
+fn block(part: &Value) -> Option<Value> {
+    Some(match part["type"].as_str()? {
+        "reasoning" => return None,
+        "tool_use" => json!({"type": "tool_use", "id": part["id"].as_str().unwrap_or(""),
+            "name": part["name"].as_str().unwrap_or(""),
+            "input": part.get("input").cloned().unwrap_or_else(|| json!({}))}),
+        "tool-result" => answer(&part["toolCallId"], &part["result"]),
+        // As old versions wrote them, in messages of the user.
+        "tool_result" => answer(&part["id"], &part["result"]),
+        "image" => image(part),
+        _ => part.clone(),
+    })
+}
+
+fn image(part: &Value) -> Value {
+    let (kind, data) = (&part["mimeType"], &part["data"]);
+    json!({"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}})
+}
+
+fn answer(id: &Value, result: &Value) -> Value {
+    let content = match result.get("llmContent").unwrap_or(result) {
+        Value::Null => json!(""),
+        Value::Array(parts) if parts.is_empty() => json!(""),
+        Value::Array(parts) => {
+            let told = parts.iter().map(|part| match part["type"] == "image" {
+                true => image(part),
+                false => part.clone(),
+            });
+            told.collect()
+        }
+        other => other.clone(),
+    };
+    let id = id.as_str().unwrap_or("");
+    let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    if result["isError"] == true {
+        block["is_error"] = json!(true);
+    }
+    block
+}

@@ -1,0 +1,243 @@
+//! Session files that agents wrote, recorded by us, and a few that were built by hand to show
+//! what such files can look like.
+
+mod support;
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use foxwedge_core::{Policy, Question, Unanswered};
+use foxwedge_dialect::session::{Agent, Recognised, recognise, text};
+use foxwedge_testkit::laws::{
+    Case, Tally,
+    session::{Seen, case, every_cut, judge, see},
+};
+use serde_json::Value;
+use support::{WAYS, shape};
+
+/// The recorded files of Claude Code, and the rules that each of them breaks.
+const CLAUDE_CODE: [(&str, &[u16]); 27] = [
+    ("1.0.128/interrupt-mid-tool.final", &[]),
+    ("1.0.128/kill9-mid-tool.after-kill", &[101, 101]),
+    ("1.0.128/resume-after-kill9.after-resume", &[101, 101]),
+    ("2.1.325/compact.final", &[]),
+    ("2.1.325/duplicate-tool-id.final", &[202]),
+    ("2.1.325/forged-session-auto-continue.after", &[]),
+    ("2.1.325/forged-session-fragmented.after", &[]),
+    ("2.1.325/forged-session-no-input.after", &[]),
+    ("2.1.325/forged-session-partial.after", &[]),
+    ("2.1.325/forged-session-prompt.after", &[]),
+    ("2.1.325/hook-defer-mcp1-resume.after-resume", &[]),
+    ("2.1.325/hook-defer-mcp1.after-defer", &[101]),
+    ("2.1.325/hook-defer-mcp3-resume.after-resume", &[101, 101]),
+    ("2.1.325/hook-defer-mcp3.after-defer", &[101, 101, 101]),
+    ("2.1.325/interrupt-mid-stream.final", &[]),
+    ("2.1.325/interrupt-mid-tool.final", &[]),
+    ("2.1.325/interrupt-while-permission-pending.final", &[]),
+    ("2.1.325/kill9-mid-stream.after-kill", &[]),
+    ("2.1.325/kill9-mid-tool.after-kill", &[101, 101]),
+    ("2.1.325/kill9-while-permission-pending.after-kill", &[101, 101, 101]),
+    ("2.1.325/resume-after-kill9-mid-stream.after-resume", &[]),
+    ("2.1.325/resume-after-kill9-permission.after-resume", &[]),
+    ("2.1.325/resume-after-kill9.after-resume", &[]),
+    ("2.1.325/sdk-mcp-kill9.after-kill", &[101, 101]),
+    ("2.1.325/sdk-mcp-resume-with-tool_result-message.after-resume", &[104, 104]),
+    ("2.1.325/sigterm-mid-tool.final", &[101]),
+    ("2.1.325/stdin-eof-mid-tool.final", &[]),
+];
+
+/// The built files: what each breaks, and what it tells.
+const BUILT: [(&str, &[u16], &str); 9] = [
+    (
+        "parallel-results-as-siblings",
+        &[],
+        "u a+a[toolu_01A toolu_01B toolu_01C] r[toolu_01C toolu_01A toolu_01B] a u",
+    ),
+    (
+        "results-between-the-lines-of-a-reply",
+        &[],
+        "u a[toolu_01A toolu_01B] r[toolu_01A toolu_01B] \
+         a+a[toolu_01C toolu_01D] r[toolu_01C toolu_01D] a",
+    ),
+    ("progress-and-attachments-in-the-chain", &[], "u a[toolu_01A] r[toolu_01A] a"),
+    (
+        "compaction-with-preserved-messages",
+        &[],
+        "u a+a[toolu_01B] r[toolu_01B] a u a[toolu_01C] r[toolu_01C] a",
+    ),
+    ("file-of-a-sub-agent", &[], "u a[toolu_01A toolu_01B] r[toolu_01B toolu_01A] a"),
+    ("sidechain-inside-a-file", &[], "u a[toolu_01A] r[toolu_01A] a"),
+    ("branches", &[], "u a u a[toolu_01R] r[toolu_01R] a"),
+    ("neovate-crash-during-a-call", &[101], "u a[toolu_001] r[toolu_001] a[toolu_002]"),
+    (
+        "neovate-cancelled-calls-as-siblings",
+        &[702],
+        "u a+a[toolu_001 toolu_002] r[toolu_001 toolu_002]+u",
+    ),
+];
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sessions")
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = folder().join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn agent_of(name: &str, bytes: &[u8]) -> Agent {
+    let text = text(bytes).expect("it is small enough");
+    match recognise(text.as_str()) {
+        Recognised::Yes(agent) => agent,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn asked(agent: Agent, unanswered: Unanswered) -> Case {
+    case(1, agent, Policy { unanswered, bold: true, ..Policy::default() }, 0)
+}
+
+fn question(agent: Agent) -> Question {
+    asked(agent, Unanswered::Answer).question()
+}
+
+fn seen(name: &str, agent: Agent, bytes: &[u8]) -> Seen {
+    see(agent, &question(agent), bytes).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn codes(seen: &Seen) -> Vec<u16> {
+    seen.report.findings.iter().map(|finding| finding.rule.code).collect()
+}
+
+/// All laws hold for a file under every policy: sound for engine and oracle, nothing lost,
+/// nothing else touched.
+fn lawful(name: &str, agent: Agent, bytes: &[u8]) {
+    for unanswered in WAYS {
+        let verdict = judge(&asked(agent, unanswered), agent, bytes, &mut Tally::default());
+        assert_eq!(verdict, Ok(()), "{name} under {}", unanswered.name());
+    }
+}
+
+/// Calls that are reported open although the file holds an answer for each call of that id.
+fn open_but_answered(seen: &Seen, bytes: &[u8]) -> Vec<String> {
+    let mut calls: BTreeMap<String, i64> = BTreeMap::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
+        let contents = [&record["message"]["content"], &record["content"], &record["payload"]];
+        for block in contents.into_iter().flat_map(|content| match content {
+            Value::Array(blocks) => blocks.clone(),
+            other => vec![other.clone()],
+        }) {
+            let kind = block["type"].as_str().unwrap_or("");
+            let keys = ["id", "call_id", "tool_use_id", "toolCallId"];
+            let key = match kind {
+                "tool_use" => keys[0],
+                "function_call" | "function_call_output" => keys[1],
+                "tool_result" => keys[2],
+                "tool-result" => keys[3],
+                _ => continue,
+            };
+            let answers = kind.ends_with("result") || kind.ends_with("output");
+            let id = block[key].as_str().unwrap_or("").to_owned();
+            *calls.entry(id).or_default() += if answers { -1 } else { 1 };
+        }
+    }
+    let open = seen.report.findings.iter().filter(|finding| finding.rule.code == 101);
+    let ids = open.flat_map(|finding| finding.ids.clone());
+    ids.filter(|id| calls.get(id).is_some_and(|count| *count <= 0)).collect()
+}
+
+#[test]
+fn recorded_files_of_claude_code_break_what_they_should_and_are_repaired() {
+    for (name, expected) in CLAUDE_CODE {
+        let bytes = fixture(&format!("claude-code/{name}.jsonl"));
+        assert_eq!(agent_of(name, &bytes), Agent::ClaudeCode, "{name}");
+        let seen = seen(name, Agent::ClaudeCode, &bytes);
+        assert_eq!(codes(&seen), expected, "{name}");
+        assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new(), "{name}");
+        lawful(name, Agent::ClaudeCode, &bytes);
+    }
+}
+
+#[test]
+fn every_recorded_file_has_its_row() {
+    let mut found: Vec<String> = Vec::new();
+    for version in fs::read_dir(folder().join("claude-code")).expect("the folder is there") {
+        let version = version.expect("it can be listed").path();
+        for file in fs::read_dir(&version).expect("a version is a folder") {
+            let file = file.expect("it can be listed").path();
+            let name = |path: &PathBuf| {
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            };
+            let stem = name(&file);
+            found.push(format!("{}/{}", name(&version), stem.trim_end_matches(".jsonl")));
+        }
+    }
+    found.sort();
+    assert_eq!(found, CLAUDE_CODE.map(|(name, _)| name));
+}
+
+#[test]
+fn a_rollout_of_codex_after_a_kill_is_repaired() {
+    let name = "codex/codex-rollout-after-kill9.jsonl";
+    let bytes = fixture(name);
+    let agent = agent_of(name, &bytes);
+    let seen = seen(name, agent, &bytes);
+    assert_eq!((agent, codes(&seen)), (Agent::Codex, vec![101]));
+    assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new());
+    lawful(name, agent, &bytes);
+}
+
+#[test]
+fn built_files_tell_what_their_names_say() {
+    for (name, expected, tells) in BUILT {
+        let bytes = fixture(&format!("built/{name}.jsonl"));
+        let agent = agent_of(name, &bytes);
+        let seen = seen(name, agent, &bytes);
+        assert_eq!(codes(&seen), expected, "{name}");
+        let tells: Vec<&str> = tells.split_whitespace().collect();
+        assert_eq!(shape(&seen.history), tells.join(" "), "{name}");
+        assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new(), "{name}");
+        lawful(name, agent, &bytes);
+    }
+}
+
+/// At every byte of the last lines, and at every seventh of the recorded files: they are long, and
+/// files like them are generated and cut everywhere.
+#[test]
+fn every_beginning_of_every_file_can_be_read_and_repaired() {
+    for (name, ..) in BUILT {
+        beginnings(&format!("built/{name}.jsonl"), 1);
+    }
+    for (name, _) in CLAUDE_CODE {
+        beginnings(&format!("claude-code/{name}.jsonl"), 7);
+    }
+    beginnings("codex/codex-rollout-after-kill9.jsonl", 7);
+}
+
+fn beginnings(name: &str, step: usize) {
+    let bytes = fixture(name);
+    let agent = agent_of(name, &bytes);
+    let verdict = every_cut(&asked(agent, Unanswered::Answer), agent, &bytes, step);
+    assert_eq!(verdict, Ok(()), "{name}");
+}
+
+/// Real sessions are never in the project. `FOXWEDGE_SESSIONS` names a folder of them.
+#[test]
+fn real_sessions_where_they_are_at_hand() {
+    let Some(folder) = std::env::var_os("FOXWEDGE_SESSIONS") else {
+        println!("skipped: FOXWEDGE_SESSIONS names no folder");
+        return;
+    };
+    let mut read = 0;
+    for file in fs::read_dir(folder).expect("the folder that is named can be listed") {
+        let path = file.expect("it can be listed").path();
+        let name = path.display().to_string();
+        let bytes = fs::read(&path).expect("a file can be read");
+        let agent = agent_of(&name, &bytes);
+        let seen = seen(&name, agent, &bytes);
+        assert_eq!(open_but_answered(&seen, &bytes), Vec::<String>::new(), "{name}");
+        lawful(&name, agent, &bytes);
+        read += 1;
+    }
+    println!("{read} sessions");
+}

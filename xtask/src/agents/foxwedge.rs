@@ -1,0 +1,101 @@
+//! The program under test, as a user runs it.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use foxwedge_core::Wire;
+use foxwedge_testkit::violations;
+use serde_json::Value;
+
+use super::{scratch::Desk, told::text_of};
+use crate::ci;
+
+/// The binary.
+pub(super) struct Foxwedge {
+    binary: PathBuf,
+}
+
+impl Foxwedge {
+    /// The binary that was named, or the one of this workspace.
+    pub(super) fn find(named: Option<PathBuf>) -> Result<Foxwedge, String> {
+        if let Some(binary) = named {
+            return Ok(Foxwedge { binary });
+        }
+        let built = ci::command().args(["build", "--quiet", "--package", "foxwedge"]).status();
+        if !built.is_ok_and(|status| status.success()) {
+            return Err("the binary cannot be built".to_owned());
+        }
+        let here = env::current_exe().map_err(|error| error.to_string())?;
+        let binary = here.with_file_name(format!("foxwedge{}", env::consts::EXE_SUFFIX));
+        Ok(Foxwedge { binary })
+    }
+
+    /// What is wrong with a session: the code of each finding, and the calls it is about.
+    pub(super) fn check(&self, desk: &Desk, file: &Path) -> Result<Vec<String>, String> {
+        self.findings(desk, file, &[])
+    }
+
+    /// Repairs a session in place, with everything that belongs to it: proof that nobody writes,
+    /// backup, look back.
+    pub(super) fn fix(&self, desk: &Desk, file: &Path) -> Result<(), String> {
+        let output = self.run(desk, &["fix"], file)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("`foxwedge fix`: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    }
+
+    /// The history of a session, as `foxwedge resume` tells it.
+    pub(super) fn history(&self, desk: &Desk, file: &Path) -> Result<Value, String> {
+        let output = self.run(desk, &["resume"], file)?;
+        serde_json::from_slice(&output.stdout).map_err(|error| {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            format!("`foxwedge resume`: {error}: {}", complaint.trim())
+        })
+    }
+
+    /// What is wrong with the calls and answers of a request, by the engine and by the oracle.
+    pub(super) fn pairs(
+        &self,
+        desk: &Desk,
+        file: &Path,
+        wire: Wire,
+        request: &Value,
+    ) -> Result<Vec<String>, String> {
+        let name = wire.name();
+        let select = ["--select", "FW1", "--format", name, "--profile", name];
+        let found = self.findings(desk, file, &select)?;
+        let opinion = violations(name, name, false, request);
+        let pairs = opinion.iter().filter(|violation| violation.code / 100 == 1);
+        let opinion: Vec<String> = pairs.map(|it| format!("FW{} at {}", it.code, it.at)).collect();
+        if found.is_empty() && !opinion.is_empty() {
+            return Err(format!("{}: sound, but for the oracle: {opinion:?}", file.display()));
+        }
+        Ok(found)
+    }
+
+    fn findings(&self, desk: &Desk, file: &Path, more: &[&str]) -> Result<Vec<String>, String> {
+        let words = [&["check", "--output-format", "json"], more].concat();
+        let output = self.run(desk, &words, file)?;
+        let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            format!("`foxwedge check`: {error}: {}", complaint.trim())
+        })?;
+        let told = |finding: &Value| {
+            let ids = finding["call_ids"].as_array().into_iter().flatten();
+            let ids: Vec<&str> = ids.filter_map(Value::as_str).collect();
+            format!("{} {}", text_of(finding, "code"), ids.join(" ")).trim().to_owned()
+        };
+        Ok(report["findings"].as_array().into_iter().flatten().map(told).collect())
+    }
+
+    fn run(&self, desk: &Desk, words: &[&str], file: &Path) -> Result<Output, String> {
+        let mut command = Command::new(&self.binary);
+        command.args(words).arg(file).env_clear();
+        command.env("HOME", desk.home()).env("FOXWEDGE_STATE_DIR", desk.shelf("state"));
+        command.output().map_err(|error| format!("{}: {error}", self.binary.display()))
+    }
+}

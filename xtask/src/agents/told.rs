@@ -1,0 +1,153 @@
+//! What a history tells, in whatever format: who said what, which calls, which answers.
+
+use foxwedge_core::Wire;
+use serde_json::Value;
+
+/// One thing that a history tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    User(String),
+    Assistant(String),
+    Call(String),
+    /// The id of the call, and what came back.
+    Answer(String, String),
+}
+
+/// Everything a request, or a bare list of messages, tells. What agents add for themselves
+/// (reminders, the words of developers) is left out.
+pub(super) fn told(wire: Wire, document: &Value) -> Vec<Word> {
+    let list = match wire {
+        Wire::OpenaiResponses => document.get("input"),
+        Wire::Gemini => document.get("contents"),
+        _ => document.get("messages"),
+    };
+    let messages = list.unwrap_or(document).as_array().into_iter().flatten();
+    messages.flat_map(words).collect()
+}
+
+/// What one message or item tells.
+fn words(message: &Value) -> Vec<Word> {
+    let kind = text_of(message, "type");
+    let id = || text_of(message, "call_id").to_owned();
+    match (kind, text_of(message, "role")) {
+        ("function_call", _) => vec![Word::Call(id())],
+        ("function_call_output", _) => {
+            vec![Word::Answer(id(), content(message.get("output")))]
+        }
+        (_, "model") => parts(message, Word::Assistant),
+        (_, "user") if message.get("parts").is_some() => parts(message, Word::User),
+        (_, "user") => blocks(message, Word::User),
+        (_, "assistant") => blocks(message, Word::Assistant),
+        _ => Vec::new(),
+    }
+}
+
+/// Text that somebody said; agents put their own into tags.
+fn said(text: &str, says: fn(String) -> Word) -> Option<Word> {
+    let text = text.trim();
+    (!text.is_empty() && !text.starts_with('<')).then(|| says(text.to_owned()))
+}
+
+/// The parts of a message of Gemini, whose agent puts the name of the tool before the id.
+fn parts(message: &Value, says: fn(String) -> Word) -> Vec<Word> {
+    let id = |value: &Value| {
+        let id = text_of(value, "id");
+        id.rsplit_once("__").map_or(id, |(_, own)| own).to_owned()
+    };
+    let word = |part: &Value| match (part.get("functionCall"), part.get("functionResponse")) {
+        (Some(call), _) => Some(Word::Call(id(call))),
+        (_, Some(answer)) => {
+            let response = answer.get("response");
+            let output = response.and_then(|it| it.get("output").or_else(|| it.get("error")));
+            Some(Word::Answer(id(answer), content(output)))
+        }
+        (None, None) => said(text_of(part, "text"), says),
+    };
+    message["parts"].as_array().into_iter().flatten().filter_map(word).collect()
+}
+
+fn blocks(message: &Value, says: fn(String) -> Word) -> Vec<Word> {
+    let said = |text: &str| said(text, says);
+    let blocks = match message.get("content") {
+        Some(Value::String(text)) => return said(text).into_iter().collect(),
+        Some(Value::Array(blocks)) => blocks,
+        _ => return Vec::new(),
+    };
+    let word = |block: &Value| match text_of(block, "type") {
+        "tool_use" => Some(Word::Call(text_of(block, "id").to_owned())),
+        "tool_result" => {
+            let id = text_of(block, "tool_use_id").to_owned();
+            Some(Word::Answer(id, content(block.get("content"))))
+        }
+        _ => said(text_of(block, "text")),
+    };
+    blocks.iter().filter_map(word).collect()
+}
+
+/// The text of an answer, whether it stands alone or in blocks.
+fn content(value: Option<&Value>) -> String {
+    let text = match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            blocks.iter().map(|block| text_of(block, "text")).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    };
+    text.trim().to_owned()
+}
+
+/// A field that is text.
+pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn all_formats_tell_the_same() {
+        let anthropic = json!({"messages": [
+            {"role": "user", "content": "go"},
+            {"role": "system", "content": "be kind"},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "on it"},
+                {"type": "tool_use", "id": "x", "name": "Read", "input": {}},
+            ]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "x",
+                 "content": [{"type": "text", "text": "alpha\n"}]},
+                {"type": "text", "text": "<system-reminder>no</system-reminder>"},
+            ]},
+        ]});
+        let responses = json!({"input": [
+            {"type": "message", "role": "developer", "content": "be kind"},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+            {"type": "message", "role": "assistant",
+             "content": [{"type": "output_text", "text": "on it"}]},
+            {"type": "function_call", "call_id": "x", "name": "exec", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "x", "output": "alpha"},
+        ]});
+        let gemini = json!([
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": [
+                {"text": "on it"}, {"functionCall": {"id": "read_file__x", "name": "read_file"}},
+            ]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"id": "read_file__x", "response": {"output": "alpha"}}},
+            ]},
+        ]);
+        let expected = vec![
+            Word::User("go".to_owned()),
+            Word::Assistant("on it".to_owned()),
+            Word::Call("x".to_owned()),
+            Word::Answer("x".to_owned(), "alpha".to_owned()),
+        ];
+        assert_eq!(told(Wire::Anthropic, &anthropic), expected);
+        assert_eq!(told(Wire::OpenaiResponses, &responses), expected);
+        assert_eq!(told(Wire::Anthropic, &anthropic["messages"]), expected);
+        assert_eq!(told(Wire::Gemini, &gemini), expected);
+    }
+}
