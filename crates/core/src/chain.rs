@@ -6,7 +6,7 @@
 //! there. Here the walk is made, the pieces of a reply are put together, and answers beside the
 //! path are brought back onto it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     draft::{Draft, Flaw, Kind, Role, Text},
@@ -173,6 +173,8 @@ struct State<'s, 'a> {
     ids: HashMap<&'a str, u32>,
     /// Later records of an id that say something else.
     others: HashMap<&'a str, Vec<u32>>,
+    /// What records say whose id is used twice.
+    said: HashSet<(&'a str, &'a str)>,
     /// From the root to the last message.
     path: Vec<u32>,
     standing: Vec<Standing>,
@@ -195,6 +197,7 @@ impl<'s, 'a> State<'s, 'a> {
             manner,
             ids: HashMap::with_capacity(links.len()),
             others: HashMap::new(),
+            said: HashSet::new(),
             path: Vec::new(),
             standing: Vec::with_capacity(links.len()),
             units: Vec::new(),
@@ -219,8 +222,10 @@ impl<'s, 'a> State<'s, 'a> {
         if first == index {
             return Standing::Branch;
         }
-        let earlier = self.others.get(id).into_iter().flatten().copied().chain([first]);
-        let twin = earlier.into_iter().any(|other| self.says_the_same(other, index));
+        // What was said under an id, once it is used twice.
+        let (one, two) = (self.says(first), self.says(index));
+        self.said.insert((id, one));
+        let twin = !self.said.insert((id, two));
         let (strategy, mend) = if twin {
             (Strategy::Drop, format!("the second record `{id}`, which says the same, is taken out"))
         } else {
@@ -236,14 +241,11 @@ impl<'s, 'a> State<'s, 'a> {
         if twin { Standing::Twin } else { Standing::Branch }
     }
 
-    /// Whether two records carry the same bytes, or the same message.
-    fn says_the_same(&self, one: u32, two: u32) -> bool {
-        let text = |index: u32| {
-            let link = &self.links[index as usize];
-            let fragment = link.fragment.and_then(|at| self.fragments.messages.get(at as usize));
-            fragment.map_or(link.span, |message| message.span).of(self.fragments.source)
-        };
-        text(one) == text(two)
+    /// The message of a record, or all of it, as it is spelled.
+    fn says(&self, index: u32) -> &'a str {
+        let link = &self.links[index as usize];
+        let fragment = link.fragment.and_then(|at| self.fragments.messages.get(at as usize));
+        fragment.map_or(link.span, |message| message.span).of(self.fragments.source)
     }
 
     /// The record that a record means by an id: the nearest before it, else the first.

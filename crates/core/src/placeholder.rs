@@ -117,7 +117,7 @@ pub(crate) fn for_tool(name: Option<&str>) -> Missing {
 /// and hold little else.
 pub fn is_placeholder(raw: &str) -> bool {
     const LONGEST: usize = 600;
-    const KNOWN: [&str; 9] = [
+    const KNOWN: [&str; 10] = [
         "[foxwedge] ",
         "[Tool execution was interrupted]",
         "[Tool call interrupted",
@@ -125,6 +125,7 @@ pub fn is_placeholder(raw: &str) -> bool {
         "No result provided",
         "Tool execution was interrupted",
         "Tool execution aborted",
+        "Tool execution was skipped due to",
         "Task was interrupted before this tool call",
         "Context condensation triggered. Tool execution deferred.",
     ];

@@ -28,6 +28,11 @@ impl Trouble {
     pub(crate) fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Trouble {
         Trouble { at, what: what.into() }
     }
+
+    /// The text may be JSON, but is nested too deeply to be read.
+    pub(crate) fn is_depth(&self) -> bool {
+        self.what.starts_with("nested deeper")
+    }
 }
 
 pub(crate) type Scan<T> = Result<T, Trouble>;

@@ -100,7 +100,10 @@ fn linked<'a>(
     read: ReadRecord<'a>,
     manner: Manner,
 ) -> Result<Session<'a>, ReadError> {
-    let (log, fragments, about) = log::by_line(text, agent, want, read)?;
+    let (mut log, fragments, about) = log::by_line(text, agent, want, read)?;
+    if agent == Agent::Neovate {
+        neovate::mark_forgotten(&mut log);
+    }
     let chain = chain(&log.links, &fragments, &log.carried, manner);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
@@ -120,10 +123,15 @@ impl<'a> Session<'a> {
         if self.log.flaws.is_empty() {
             return;
         }
-        let messages = self.messages();
+        // For each record its message, or the last one before it.
+        let mut last = 0;
+        let near = self.messages().into_iter().map(|at| {
+            last = at.unwrap_or(last);
+            last
+        });
+        let near: Vec<usize> = near.collect();
         for (record, line, mut flaw) in self.log.flaws.drain(..) {
-            let before = messages.get(..=record as usize).unwrap_or(&messages);
-            flaw.message = before.iter().rev().find_map(|at| *at).unwrap_or(0);
+            flaw.message = near.get(record as usize).copied().unwrap_or(0);
             self.chain.draft.body.flaws.push(flaw);
             self.chain.culprits.push(record);
             self.flaw_lines.push(line);

@@ -60,6 +60,12 @@ impl Ask {
         }
     }
 
+    /// The same, for what a file was read as: its repair is read as the same.
+    pub(crate) fn as_read(&self, sitting: Option<&crate::outcome::Sitting>) -> Ask {
+        let format = sitting.map(|sitting| Format::Agent(sitting.agent));
+        Ask { format: format.or(self.format), ..self.clone() }
+    }
+
     /// The format that was named.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format
@@ -152,7 +158,11 @@ fn targets(args: &CheckArgs) -> String {
     }
     let words: Vec<String> =
         args.targets.iter().map(|target| argument(&target.to_string_lossy())).collect();
-    if words.is_empty() { "-".to_owned() } else { words.join(" ") }
+    match words.is_empty() {
+        true if args.all || !args.agent.is_empty() => "SESSION…".to_owned(),
+        true => "-".to_owned(),
+        false => words.join(" "),
+    }
 }
 
 /// A target as a shell takes it; stdin and names that look like a flag included.

@@ -120,6 +120,7 @@ pub(crate) fn file(
     ask: &Ask,
     look: Look,
 ) -> anyhow::Result<Judged> {
+    let ask = &ask.as_read(plan.session.as_ref());
     snapshot.check_writable()?;
     let _claim = Claim::take(&snapshot.path)?;
     let _idle = check_idle(&snapshot.path, &snapshot.metadata, plan.session.as_ref())?;
@@ -144,6 +145,7 @@ pub(crate) fn filter(
     ask: &Ask,
     look: Look,
 ) -> anyhow::Result<(Vec<u8>, Judged)> {
+    let ask = &ask.as_read(plan.session.as_ref());
     let mut written = Vec::with_capacity(plan.content.len());
     plan.write_to(&mut written)?;
     let after = verify(&written, manner, ask, look).context("the repair did not hold")?;

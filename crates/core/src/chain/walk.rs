@@ -84,6 +84,8 @@ fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
     }
     let (code, what) = if found.is_some() {
         (704, format!("record `{id}` has itself among its ancestors"))
+    } else if parent.is_empty() {
+        (701, format!("record `{id}` begins anew, and what came before it is lost"))
     } else {
         (701, format!("the parent `{parent}` of record `{id}` is not in the file"))
     };

@@ -18,7 +18,7 @@ use crate::{
 
 mod write;
 
-pub(super) use write::{Ordinals, envelope, tell};
+pub(super) use write::{Ordinals, envelope, shell_calls, tell};
 
 /// Whether an object is a record and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {

@@ -9,13 +9,17 @@ use crate::json::quote;
 pub(super) fn history(session: &Session<'_>) -> String {
     let draft = session.draft();
     let mut out = String::with_capacity(draft.source.len() / 2 + 2);
+    let shells = match session.agent {
+        Agent::Codex => codex::shell_calls(draft),
+        _ => Default::default(),
+    };
     for (at, message) in draft.messages.iter().enumerate() {
         out.push_str(if at == 0 { "[\n" } else { ",\n" });
         let parts = draft.parts_of(message);
         match session.agent {
             Agent::ClaudeCode | Agent::Cline => blocks(&mut out, draft.source, message, parts),
             Agent::Neovate => told(&mut out, draft.source, message, parts, neovate::tell),
-            Agent::Codex => codex::tell(&mut out, draft.source, message),
+            Agent::Codex => codex::tell(&mut out, draft.source, message, parts, &shells),
             Agent::GeminiCli => gemini_cli::tell(&mut out, draft.source, message, parts),
         }
     }

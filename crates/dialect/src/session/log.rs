@@ -122,7 +122,7 @@ pub(super) fn by_element<'a>(
         reading.element(scan, start, lines.at(start)).inspect_err(|trouble| {
             // It is JSON, but not as we know it.
             let mut again = Scanner::on_line(source, Span::new(start, source.len()));
-            if again.skip().is_ok() {
+            if again.skip().as_ref().map_or_else(Trouble::is_depth, |_| true) {
                 let raw = Raw { line: lines.at(start), ..raw(start) };
                 refused = Some(malformed(raw, trouble.clone()));
             }
@@ -214,7 +214,8 @@ impl<'a> Reading<'a> {
             Err(trouble) => trouble,
         };
         let mut again = Scanner::on_line(source, raw.span);
-        if again.shape().and_then(|_| again.skip()).and_then(|_| again.end()).is_ok() {
+        let whole = again.shape().and_then(|_| again.skip()).and_then(|_| again.end());
+        if whole.as_ref().map_or_else(Trouble::is_depth, |()| true) {
             // It is JSON, but not as we know it: whoever guesses here breaks the file.
             return Err(malformed(raw, trouble));
         }
@@ -309,7 +310,7 @@ impl<'a> Reading<'a> {
         let (what, mend, strategy) = match saved {
             0 => (
                 format!("line {line} is torn: it is not a whole record"),
-                format!("line {line} is taken out; the backup keeps it"),
+                format!("line {line} is left out: nothing whole is in it"),
                 Strategy::Drop,
             ),
             _ => (
@@ -327,7 +328,7 @@ impl<'a> Reading<'a> {
         let (what, mend) = if list {
             (
                 format!("the file is torn in line {line}: its list has no end"),
-                "the torn end goes, and the list is closed; the backup keeps it".to_owned(),
+                "the torn end is left out, and the list is closed".to_owned(),
             )
         } else {
             (what, mend)
@@ -427,7 +428,12 @@ impl<'a> Reading<'a> {
 
 /// A string as spelled, without its quotes; `None` for anything else.
 pub(super) fn spelled<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<&'a str>> {
-    Ok(crate::outline::string(scan)?.map(|text| text.span.of(source)))
+    let text = crate::outline::string(scan)?;
+    if text.is_some_and(|text| text.escaped) {
+        // Agents do not do that, and a name that has two spellings is two names to some readers.
+        return scan.trouble("a name or an id that is spelled with escapes");
+    }
+    Ok(text.map(|text| text.span.of(source)))
 }
 
 /// What a string says; `None` for anything else.

@@ -10,7 +10,7 @@ use foxwedge_core::{
 
 use super::{
     about::About,
-    log::{Seen, said, spelled},
+    log::{Control, Log, Seen, said, spelled},
 };
 use crate::{
     json::{Scan, Scanner, Shape, field},
@@ -30,6 +30,24 @@ pub(super) const MANNER: Manner = Manner { finds_siblings: false, leaves_hollow:
 pub(super) fn is_record(source: &str, object: Span) -> bool {
     let has = |key: &str| field(source, object, key).is_some();
     has("type") && (has("uuid") || has("config") || has("messageId") || has("customTitle"))
+}
+
+/// Marks messages that begin anew although nothing was compacted: where the last line was not a
+/// message, some versions forgot what the next one hangs on. They hang on nobody we know.
+pub(super) fn mark_forgotten(log: &mut Log<'_>) {
+    let compacted: Vec<u32> = log.controls.iter().map(|(record, _)| *record).collect();
+    let mut spoken = false;
+    for at in 0..log.records.len() {
+        let forgot = at.checked_sub(1).and_then(|before| log.records.get(before));
+        let forgot =
+            forgot.is_some_and(|record| matches!(record.kind, "snapshot" | "custom-title"));
+        let link = &mut log.links[at];
+        let own = u32::try_from(at).is_ok_and(|at| compacted.binary_search(&at).is_ok());
+        if spoken && forgot && !own && link.fragment.is_some() && link.parent.is_none() {
+            link.parent = Some("");
+        }
+        spoken |= link.fragment.is_some();
+    }
 }
 
 fn known(role: &str) -> Option<Role> {
@@ -64,6 +82,11 @@ pub(super) fn record<'a>(
             b"content" => content = Some(body(scan, reader)?),
             b"model" => model = said(scan, source)?,
             b"customTitle" => title = said(scan, source)?,
+            // What a compaction leaves begins anew, and says so.
+            b"uiContent" => {
+                scan.skip()?;
+                seen.control = Some(Control::Summary);
+            }
             b"sessionId" => {
                 let id = said(scan, source)?;
                 about.id = about.id.take().or(id);

@@ -28,22 +28,26 @@ pub fn recognise(source: &str) -> Recognised {
     if old_gemini(source).is_some() {
         return Recognised::Yes(Agent::GeminiCli);
     }
+    // What is left of torn records tells where no whole one does.
+    let mut hint = Recognised::No;
     for raw in lines(source).take(LOOK) {
         let mut scan = Scanner::on_line(source, raw.span);
         let whole = match scan.shape() {
             Ok(Shape::Object) => scan.skip().and_then(|span| scan.end().map(|()| span)),
             _ => continue,
         };
-        // What is left of a torn record tells, too.
-        let known = match whole {
-            Ok(object) => record(source, object),
-            Err(_) => torn(raw.span.of(source)),
-        };
-        if known != Recognised::No {
-            return known;
+        match whole {
+            Ok(object) => {
+                let known = record(source, object);
+                if known != Recognised::No {
+                    return known;
+                }
+            }
+            Err(_) if hint == Recognised::No => hint = torn(raw.span.of(source)),
+            Err(_) => {}
         }
     }
-    Recognised::No
+    hint
 }
 
 fn record(source: &str, object: Span) -> Recognised {
@@ -70,11 +74,14 @@ fn record(source: &str, object: Span) -> Recognised {
 /// The beginning of a record that was cut off.
 fn torn(beginning: &str) -> Recognised {
     let has = |key: &str| beginning.contains(key);
-    if has("\"parentUuid\":")
-        && (has("\"isSidechain\":") || has("\"sessionId\":"))
-        && !has("\"type\":\"message\",\"uuid\"")
-    {
+    if has("\"parentUuid\":") && (has("\"isSidechain\":") || has("\"userType\":")) {
         return Recognised::Yes(Agent::ClaudeCode);
+    }
+    if has("\"type\":\"message\"") && has("\"uuid\":") {
+        return Recognised::Yes(Agent::Neovate);
+    }
+    if has("\"type\":\"session_meta\"") && has("\"timestamp\":") {
+        return Recognised::Yes(Agent::Codex);
     }
     Recognised::No
 }

@@ -29,12 +29,16 @@ pub(super) struct Damage {
 /// Makes bytes readable.
 ///
 /// # Errors
-/// If there are more than four gigabytes.
+/// If there are more than four gigabytes, or if they are UTF-16.
 pub fn text(bytes: &[u8]) -> Result<Text<'_>, ReadError> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{' | b'[', 0, _, 0, ..]) {
+        // Another encoding altogether; taking its zeros out would spoil the rest.
+        return Err(ReadError::NotUtf8 { at: 0 });
+    }
     let sound = simdutf8::basic::from_utf8(bytes).ok().filter(|_| !has_nul(bytes));
     Ok(match sound {
         Some(text) => Text { bytes, clean: Cow::Borrowed(text), damage: Vec::new() },

@@ -29,6 +29,9 @@ impl Loaded {
         let text = self.text(&self.content)?;
         let (document, notes) = self.read(&text)?;
         notes.iter().for_each(|note| say::note(&clean(note)));
+        if let crate::source::Body::Session(session) = &document.body {
+            crate::diagnose::session(&self.shown, session);
+        }
         let mut viewed = Viewed {
             loaded: self,
             content: Cow::Borrowed(&self.content),

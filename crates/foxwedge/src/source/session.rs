@@ -29,7 +29,9 @@ pub(super) fn open<'a>(text: &'a Text<'_>, ask: &Ask) -> Result<Option<Source<'a
     match session::read(text, agent, want(question.profile)) {
         Ok(session) if session.draft().messages.is_empty() && is_stranger(text, agent) => {
             let what = format!("there is no record of {} in it", agent.name());
-            Err(Failure::new(what).help("leave --format away to have the format detected").into())
+            Err(Failure::new(what)
+                .help("if it is something else, --format names its format")
+                .into())
         }
         Ok(session) => Ok(Some(Source {
             text: text.as_str(),

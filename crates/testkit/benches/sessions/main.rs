@@ -89,7 +89,7 @@ fn all(folder: &Path) {
         best[0] = best[0].min(start.elapsed());
         let start = Instant::now();
         let run = Command::new(&program)
-            .args(["check", "--all", "--statistics", "--exit-zero", "--quiet"])
+            .args(["check", "--all", "--statistics", "--exit-zero"])
             .env_clear()
             .env("HOME", &home)
             .output()

@@ -68,10 +68,18 @@ pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
 }
 
 /// The messages of a list so that they can be compared: in Anthropic's format contents are lists,
-/// and nothing but the role and the content counts.
+/// and nothing but the role and the content counts. Codex stores answers to shell calls like any
+/// other; whoever tells them may use the type that the API has for them.
 pub fn told(wire: &str, messages: &[Value]) -> Vec<Value> {
-    let told = |message: &Value| match wire {
-        "anthropic" => json!({"role": message["role"], "content": blocks(message.get("content"))}),
+    let told = |message: &Value| match (wire, message["type"].as_str()) {
+        ("anthropic", _) => {
+            json!({"role": message["role"], "content": blocks(message.get("content"))})
+        }
+        (_, Some("local_shell_call_output")) => {
+            let mut message = message.clone();
+            message["type"] = json!("function_call_output");
+            message
+        }
         _ => message.clone(),
     };
     messages.iter().map(told).collect()

@@ -1,11 +1,13 @@
 //! Spells records of Codex.
 
-use foxwedge_core::{Message, Span};
+use std::collections::HashSet;
+
+use foxwedge_core::{Draft, Kind, Message, Part, Span};
 
 use crate::{
-    json::field,
+    json::{field, says},
     session::{Session, emit::Edits, lines::State},
-    splice::{Change, Chunk, Writer, patch},
+    splice::{Change, Changes, Chunk, Writer, patch},
 };
 
 /// Wraps an item into a record, shaped like the one it stands behind.
@@ -64,16 +66,44 @@ impl Ordinals {
     }
 }
 
+/// The ids of calls to Codex's own shell. It answers them like any other call; the format has a
+/// kind of answer of its own for them.
+pub(in crate::session) fn shell_calls<'d>(draft: &'d Draft<'_>) -> HashSet<&'d str> {
+    let calls = draft.parts.iter().filter_map(|part| match &part.kind {
+        Kind::Call(call) if call.name.as_deref() == Some("local_shell") => {
+            let kind = says(draft.source, part.span, "type");
+            call.id.as_deref().filter(|_| kind.as_deref() == Some("local_shell_call"))
+        }
+        _ => None,
+    });
+    calls.collect()
+}
+
 /// Tells an item as it is sent: without what Codex notes for itself.
-pub(in crate::session) fn tell(out: &mut String, source: &str, message: &Message) {
+pub(in crate::session) fn tell(
+    out: &mut String,
+    source: &str,
+    message: &Message,
+    parts: &[Part<'_>],
+    shells: &HashSet<&str>,
+) {
     const OWN: &str = "internal_chat_message_metadata_passthrough";
     let item = message.span.of(source);
-    if !item.contains(OWN) {
+    let mut changes: Changes<'_> = Vec::new();
+    if item.contains(OWN) {
+        changes.push((OWN, Change::Remove));
+    }
+    if let [Part { kind: Kind::Answer(answer), .. }] = parts
+        && answer.id.as_deref().is_some_and(|id| shells.contains(id))
+    {
+        changes.push(("type", Change::Text("\"local_shell_call_output\"".to_owned())));
+    }
+    if changes.is_empty() {
         out.push_str(item);
         return;
     }
     let mut writer = Writer::new(source, &[]);
-    patch(&mut writer, message.span, vec![(OWN, Change::Remove)]);
+    patch(&mut writer, message.span, changes);
     for chunk in writer.finish() {
         match chunk {
             Chunk::Copy(span) => out.push_str(span.of(source)),

@@ -31,6 +31,7 @@ fn secrets_go() {
         ("authorization: abc123def".into(), "authorization: [redacted:1]"),
         ("Cookie: sid=1; user=2\nHost: x".into(), "Cookie: [redacted:1]\nHost: x"),
         ("password=hunter2".into(), "password=[redacted:1]"),
+        ("password=hunter2secret".into(), "password=[redacted:1]"),
         ("password: hunter2.".into(), "password: [redacted:1]."),
         ("DB_PASSWORD=correct".into(), "DB_PASSWORD=[redacted:1]"),
         ("https://a.example/?token=abcdef&x=1".into(), "https://a.example/?token=[redacted:1]&x=1"),

@@ -64,10 +64,17 @@ pub(super) fn is_secret(name: &str, value: &str) -> bool {
     };
     match words {
         0 => false,
-        1 => (pass || !digits) && !is_name(value),
+        1 => (pass || !digits) && (!is_name(value) || is_chosen(pass, value)),
         // Only words to be typed by people have spaces in them.
         _ => pass && !talk(),
     }
+}
+
+/// A password that somebody chose, though it looks like a name: letters and digits.
+fn is_chosen(pass: bool, value: &str) -> bool {
+    pass && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && !value.to_ascii_lowercase().contains("pass")
 }
 
 /// Whether a text without quotes is the secret that its name promises.
@@ -82,7 +89,7 @@ pub(super) fn is_bare_secret(name: &str, value: &str, context: Context) -> bool 
         Context::Strong => letters || pass,
         Context::Weak => {
             // What code would say: another name, a field, a call, a type.
-            let code = is_name(value)
+            let code = is_name(value) && !is_chosen(pass, value)
                 || value.contains(['(', '[', '{'])
                 || value.contains("::")
                 || is_member(value);

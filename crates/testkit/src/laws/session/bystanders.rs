@@ -61,7 +61,8 @@ pub(super) fn judge(agent: Agent, before: &View, bytes: &[u8], seen: &Seen) -> V
                 None => false,
             },
             Kind::Note => left.contains(&unlinked(&record)),
-            Kind::Message => spoken || flawed || left.contains(&unlinked(&record)),
+            // Where nothing is left of the conversation, another one takes its place.
+            Kind::Message => spoken || flawed || seen.emptied || left.contains(&unlinked(&record)),
             Kind::Whole => true,
         };
         if !kept {

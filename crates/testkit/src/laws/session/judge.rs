@@ -87,10 +87,6 @@ pub(super) fn generated(
     tally: &mut Tally,
 ) -> Verdict {
     let Ok(seen) = see(agent, &case.question(), &file.bytes) else { return Ok(()) };
-    let flaws = flaws(&seen.report);
-    if !file.damaged && !flaws.is_empty() {
-        return breach("harmless", format!("nothing is wrong with the file: {flaws:?}"));
-    }
     if let Some(truth) = &file.truth
         && seen.history != *truth
     {
