@@ -4,7 +4,7 @@
 //! middle of a turn, and its session file is damaged in several ways. Every damaged session is
 //! resumed twice: left alone, and after `foxwedge fix`. What the model is then shown says what the
 //! agent still knows. Nothing here is part of the tests: it needs programs that are not ours, and
-//! minutes. Nothing leaves the machine: the agents have no other way out than our own endpoint.
+//! minutes. Agents are told to reach everything through our own endpoint, which lets nothing out.
 
 mod cli;
 mod process;

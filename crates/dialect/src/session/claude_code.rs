@@ -28,17 +28,6 @@ pub(super) fn is_record(source: &str, object: Span) -> bool {
     has("type") && has("sessionId") && (has("uuid") || has("message") || !has("role"))
 }
 
-/// Fields that decide about the conversation: which of two counts would depend on the reader.
-const FIELDS: [&[u8]; 7] = [
-    b"type",
-    b"uuid",
-    b"parentUuid",
-    b"sourceToolAssistantUUID",
-    b"message",
-    b"isSidechain",
-    b"requestId",
-];
-
 /// Reads one record.
 pub(super) fn record<'a>(
     scan: &mut Scanner<'a>,
@@ -54,17 +43,37 @@ pub(super) fn record<'a>(
     let mut title = None;
     let mut once = Once::default();
     scan.object(|scan, key, _| {
-        once.one_of(scan, &FIELDS, key)?;
+        // Of fields that decide about the conversation a second one is refused: which of them
+        // counts would depend on the reader.
         match key {
-            b"type" => seen.kind = spelled(scan, source)?.unwrap_or_default(),
-            b"uuid" => seen.link.id = spelled(scan, source)?,
-            b"parentUuid" => seen.link.parent = spelled(scan, source)?,
-            b"sourceToolAssistantUUID" => seen.link.source = spelled(scan, source)?,
-            b"isSidechain" => seen.link.side = is_true(scan, source)?,
+            b"type" => {
+                once.field(scan, 0, key)?;
+                seen.kind = spelled(scan, source)?.unwrap_or_default();
+            }
+            b"uuid" => {
+                once.field(scan, 1, key)?;
+                seen.link.id = spelled(scan, source)?;
+            }
+            b"parentUuid" => {
+                once.field(scan, 2, key)?;
+                seen.link.parent = spelled(scan, source)?;
+            }
+            b"sourceToolAssistantUUID" => {
+                once.field(scan, 3, key)?;
+                seen.link.source = spelled(scan, source)?;
+            }
+            b"isSidechain" => {
+                once.field(scan, 4, key)?;
+                seen.link.side = is_true(scan, source)?;
+            }
             b"isApiErrorMessage" => seen.link.hidden = is_true(scan, source)?,
-            b"requestId" => request = spelled(scan, source)?.unwrap_or_default(),
+            b"requestId" => {
+                once.field(scan, 5, key)?;
+                request = spelled(scan, source)?.unwrap_or_default();
+            }
             b"timestamp" => seen.time = spelled(scan, source)?,
             b"message" if scan.shape()? == Shape::Object => {
+                once.field(scan, 6, key)?;
                 let mark = scan.mark();
                 let spoken = message(scan, reader);
                 if spoken.is_err() {

@@ -93,7 +93,8 @@ impl Path {
             };
             self.places.insert(record, place);
             let at = order.get(&record).copied().unwrap_or(0);
-            let changed = joined.contains(&record) || shaken.contains(&record);
+            let changed =
+                joined.contains(&record) || shaken.contains(&record) || desk.takes_home(record);
             if changed || at < highest {
                 self.touched.insert(turn);
             }

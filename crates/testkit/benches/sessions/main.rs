@@ -95,7 +95,7 @@ fn all(folder: &Path) {
             .output()
             .expect("the program runs");
         best[1] = best[1].min(start.elapsed());
-        assert!(run.status.success() && !run.stdout.is_empty(), "{run:?}");
+        assert!(run.status.success(), "{run:?}");
     }
     let [yard, ours] = best.map(|time| time.as_secs_f64() * 1e3);
     println!(

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Draft, Kind, Message, Part, Span};
+use foxwedge_core::{Draft, Family, Kind, Message, Part, Span};
 
 use crate::{
     json::{field, says},
@@ -94,6 +94,7 @@ pub(in crate::session) fn tell(
         changes.push((OWN, Change::Remove));
     }
     if let [Part { kind: Kind::Answer(answer), .. }] = parts
+        && answer.family == Family::Function
         && answer.id.as_deref().is_some_and(|id| shells.contains(id))
     {
         changes.push(("type", Change::Text("\"local_shell_call_output\"".to_owned())));
