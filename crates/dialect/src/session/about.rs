@@ -20,3 +20,13 @@ pub struct About<'a> {
     /// When its last record was written.
     pub updated: Option<Cow<'a, str>>,
 }
+
+impl<'a> About<'a> {
+    /// Notes when a record was written.
+    pub(super) fn written(&mut self, time: Option<&'a str>) {
+        if let Some(time) = time {
+            self.started.get_or_insert(time.into());
+            self.updated = Some(time.into());
+        }
+    }
+}

@@ -101,10 +101,7 @@ pub(super) fn record<'a>(
         }
         Ok(())
     })?;
-    if let Some(time) = seen.time {
-        about.started.get_or_insert(time.into());
-        about.updated = Some(time.into());
-    }
+    about.written(seen.time);
     match seen.kind {
         "user" | "assistant" => {
             let Some(spoken) = found.transpose()? else {

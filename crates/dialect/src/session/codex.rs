@@ -52,10 +52,7 @@ pub(super) fn record<'a>(
         }
         Ok(())
     })?;
-    if let Some(time) = seen.time {
-        about.started.get_or_insert(time.into());
-        about.updated = Some(time.into());
-    }
+    about.written(seen.time);
     match (seen.kind, payload) {
         ("response_item", Some(payload)) => item(payload, reader)?,
         ("response_item", None) if !read => {

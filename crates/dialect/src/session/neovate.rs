@@ -13,7 +13,8 @@ use super::{
     log::{Control, Log, Seen, said, spelled},
 };
 use crate::{
-    json::{Scan, Scanner, Shape, field},
+    anthropic,
+    json::{Scan, Scanner, field},
     outline::{Once, Reader, fullness, object_arguments, role, string, text, word},
 };
 
@@ -79,7 +80,7 @@ pub(super) fn record<'a>(
             b"parentUuid" => seen.link.parent = spelled(scan, source)?,
             b"timestamp" => seen.time = spelled(scan, source)?,
             b"role" => who = role(scan, source, known)?.0,
-            b"content" => content = Some(body(scan, reader)?),
+            b"content" => content = Some(anthropic::body(scan, reader, part)?),
             b"model" => model = said(scan, source)?,
             b"customTitle" => title = said(scan, source)?,
             // What a compaction leaves begins anew, and says so.
@@ -97,10 +98,7 @@ pub(super) fn record<'a>(
         }
         Ok(())
     })?;
-    if let Some(time) = seen.time {
-        about.started.get_or_insert(time.into());
-        about.updated = Some(time.into());
-    }
+    about.written(seen.time);
     about.title = title.or(about.title.take());
     if seen.kind != "message" {
         // Snapshots name messages, and titles sessions; nobody hangs on them.
@@ -117,29 +115,6 @@ pub(super) fn record<'a>(
     let content = content.unwrap_or(Content::Absent);
     seen.message = Some((who, span, content, Marks::default()));
     Ok(())
-}
-
-fn body<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Content> {
-    Ok(match scan.shape()? {
-        Shape::String => {
-            let start = scan.position();
-            let text = scan.string()?;
-            let says = fullness(reader.source, text);
-            reader.builder.part(Span::new(start, scan.position()), Kind::Text(says));
-            Content::Text
-        }
-        Shape::Array => {
-            scan.array(|scan, _| match scan.shape()? {
-                Shape::Object => part(scan, reader),
-                _ => scan.trouble("a part is not an object"),
-            })?;
-            Content::List
-        }
-        Shape::Null => scan.skip().map(|_| Content::Null)?,
-        Shape::Object | Shape::Number | Shape::Bool => {
-            return scan.trouble("`content` is neither text nor a list");
-        }
-    })
 }
 
 fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
