@@ -179,8 +179,9 @@ struct State<'s, 'a> {
     path: Vec<u32>,
     standing: Vec<Standing>,
     units: Vec<units::Unit<'a>>,
-    /// How many calls each unit makes under an id, and how many of them its records answer.
-    calls: HashMap<(usize, &'s str), (u32, u32)>,
+    /// How many calls each unit makes under an id, how many of them its records answer, and how
+    /// many of these answers are real.
+    calls: HashMap<(usize, &'s str), (u32, u32, u32)>,
     /// The unit of each record; [`NONE`] if it has none.
     unit: Vec<u32>,
     flaws: Vec<(u32, Flaw)>,

@@ -89,13 +89,12 @@ fn count(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
                     state.calls.entry(key).or_default().0 += 1;
                 }
             }
-            // A placeholder may still give way to the real answer.
-            (Kind::Answer(answer), Place::Answers)
-                if !is_placeholder(answer.content.of(state.fragments.source)) =>
-            {
+            (Kind::Answer(answer), Place::Answers) => {
                 let key = answer.id.as_deref().map(|id| (at, id));
                 if let Some(answered) = key.and_then(|key| state.calls.get_mut(&key)) {
                     answered.1 += 1;
+                    let real = !is_placeholder(answer.content.of(state.fragments.source));
+                    answered.2 += u32::from(real);
                 }
             }
             _ => {}
@@ -105,8 +104,14 @@ fn count(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
 
 /// Whether a record answers a call of this unit that has no answer in it yet.
 fn answers_unit(state: &State<'_, '_>, at: usize, index: u32) -> bool {
-    let open = |id| state.calls.get(&(at, id)).is_some_and(|(calls, answers)| answers < calls);
-    state.answers(index).any(open)
+    state.parts(index).iter().any(|part| {
+        let Kind::Answer(answer) = &part.kind else { return false };
+        let key = answer.id.as_deref().map(|id| (at, id));
+        let counts = key.and_then(|key| state.calls.get(&key));
+        // A placeholder may still give way to the real answer, but not to another placeholder.
+        let real = !is_placeholder(answer.content.of(state.fragments.source));
+        counts.is_some_and(|(calls, all, known)| if real { known < calls } else { all < calls })
+    })
 }
 
 /// Brings back what hangs beside the path: pieces of its replies, and answers to them.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Patch, Piece, Repair, Role, Slot, Source, Span};
+use foxwedge_core::{Kind, Patch, Piece, Repair, Role, Slot, Source, Span};
 
 use super::desk::Desk;
 
@@ -83,7 +83,12 @@ fn groups<'p, 'a>(
         (span != Span::NOWHERE).then(|| desk.record_at(span)).flatten()
     };
     slot.pieces
-        .chunk_by(move |one, two| record_of(one) == record_of(two))
+        .chunk_by(move |one, two| {
+            // Agents expect an answer in a record of its own.
+            let answers = [one, two].iter().all(|piece| matches!(piece.part.kind, Kind::Answer(_)));
+            let (one, two) = (record_of(one), record_of(two));
+            one == two && !(answers && one.is_none())
+        })
         .map(move |pieces| (pieces.first().and_then(record_of), pieces))
 }
 
