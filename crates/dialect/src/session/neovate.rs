@@ -10,6 +10,7 @@ use foxwedge_core::{
 
 use super::{
     about::About,
+    lines::State,
     log::{Control, Log, Seen, said, spelled},
 };
 use crate::{
@@ -39,7 +40,8 @@ pub(super) fn mark_forgotten(log: &mut Log<'_>) {
     let compacted: Vec<u32> = log.controls.iter().map(|(record, _)| *record).collect();
     let mut spoken = false;
     for at in 0..log.records.len() {
-        let forgot = at.checked_sub(1).and_then(|before| log.records.get(before));
+        let before = log.records.get(..at).unwrap_or(&[]).iter().rev();
+        let forgot = before.take(8).find(|record| record.state != State::Torn);
         let forgot =
             forgot.is_some_and(|record| matches!(record.kind, "snapshot" | "custom-title"));
         let link = &mut log.links[at];
