@@ -1,12 +1,10 @@
-//! Which answer belongs to which call.
-//!
-//! A plain reading for histories that are sound: an answer goes to the newest turn that has an open
-//! call of its id; without ids, names and the order decide. Whether that is what a provider takes
-//! is asked of the outline, not here.
+//! Which answer belongs to which call: asked of the engine, on an outline of the history.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
-use super::{Answer, Bit, Call, History, Speaker};
+use foxwedge_core as core;
+
+use super::{Bit, History, Speaker};
 
 /// Where a part stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -25,29 +23,39 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Matches calls and answers, in one pass.
+    /// Matches calls and answers.
     pub fn of(history: &History<'_>) -> Pairs {
-        let mut pairs = Pairs::default();
-        let mut open = Open::default();
-        let mut before = None;
+        // Gemini's way: calls and answers are blocks, and ids may be missing.
+        let mut builder = core::Builder::new("", core::Wire::Gemini);
+        let mut places = Vec::new();
         for (message, said) in history.messages.iter().enumerate() {
-            // Neighbouring messages of the model are one turn.
-            if said.role == Speaker::Assistant && before != Some(Speaker::Assistant) {
-                open.turn += 1;
-            }
-            before = Some(said.role);
             for (part, one) in said.parts.iter().enumerate() {
-                let at = At { message, part };
-                match one.bit() {
-                    Bit::Call(call) => open.call(at, call),
-                    Bit::Answer(answer) => {
-                        if let Some(call) = open.answer(answer) {
-                            pairs.partners.insert(call, at);
-                            pairs.partners.insert(at, call);
-                        }
-                    }
-                    Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_) => {}
-                }
+                places.push(At { message, part });
+                builder.part(core::Span::NOWHERE, outline(one.bit()));
+            }
+            let role = match said.role {
+                Speaker::Assistant => core::Role::Assistant,
+                Speaker::User => core::Role::User,
+                Speaker::System => core::Role::System,
+                Speaker::Developer => core::Role::Developer,
+            };
+            let (content, marks) = (core::Content::List, core::Marks::default());
+            builder.message(role, core::Span::NOWHERE, content, marks);
+        }
+        let pairing = core::pair(&builder.finish());
+        let mut pairs = Pairs::default();
+        for answer in &pairing.answers {
+            let call = match answer.fate {
+                core::Fate::Home(call) | core::Fate::Split(call) | core::Fate::Apart(call) => call,
+                core::Fate::Misplaced(_)
+                | core::Fate::Early(_)
+                | core::Fate::Duplicate(_)
+                | core::Fate::Orphan => continue,
+            };
+            let call = pairing.calls.get(call).and_then(|call| places.get(call.part));
+            if let (Some(&call), Some(&answer)) = (call, places.get(answer.part)) {
+                pairs.partners.insert(call, answer);
+                pairs.partners.insert(answer, call);
             }
         }
         pairs
@@ -59,82 +67,34 @@ impl Pairs {
     }
 }
 
-/// Calls that wait for their answer, found by id, by name, and by order.
-#[derive(Default)]
-struct Open<'h> {
-    turn: usize,
-    calls: Vec<Waiting>,
-    by_id: HashMap<&'h str, Turns>,
-    by_name: HashMap<&'h str, Turns>,
-    all: Turns,
-}
-
-struct Waiting {
-    at: At,
-    has_id: bool,
-    answered: bool,
-}
-
-impl<'h> Open<'h> {
-    fn call(&mut self, at: At, call: &'h Call<'_>) {
-        let index = self.calls.len();
-        self.calls.push(Waiting { at, has_id: call.id.is_some(), answered: false });
-        if let Some(id) = call.id.as_deref() {
-            self.by_id.entry(id).or_default().push(self.turn, index);
-        }
-        self.by_name.entry(&call.name).or_default().push(self.turn, index);
-        self.all.push(self.turn, index);
-    }
-
-    /// The call that an answer belongs to, which is open no longer.
-    fn answer(&mut self, answer: &Answer<'_>) -> Option<At> {
-        let calls = &self.calls;
-        let by_id = answer.id.as_deref().and_then(|id| self.by_id.get_mut(id)?.first(calls));
-        let found = by_id.or_else(|| {
-            let found = match answer.name.as_deref() {
-                Some(name) => self.by_name.get_mut(name)?.first(calls),
-                None => self.all.first(calls),
-            };
-            // Two different ids are two different things.
-            found.filter(|&index| answer.id.is_none() || !calls[index].has_id)
-        });
-        let call = self.calls.get_mut(found?)?;
-        call.answered = true;
-        Some(call.at)
-    }
-}
-
-/// Calls by turn, the newest turn last, each in order.
-#[derive(Default)]
-struct Turns(Vec<(usize, VecDeque<usize>)>);
-
-impl Turns {
-    fn push(&mut self, turn: usize, index: usize) {
-        match self.0.last_mut() {
-            Some((last, calls)) if *last == turn => calls.push_back(index),
-            _ => self.0.push((turn, VecDeque::from([index]))),
-        }
-    }
-
-    /// The first open call of the newest turn that has one. Answered calls are forgotten on the way.
-    fn first(&mut self, calls: &[Waiting]) -> Option<usize> {
-        while let Some((_, queue)) = self.0.last_mut() {
-            while let Some(&index) = queue.front() {
-                if !calls[index].answered {
-                    return Some(index);
-                }
-                queue.pop_front();
-            }
-            self.0.pop();
-        }
-        None
+/// A part as the engine sees it.
+fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
+    let family = core::Family::Function;
+    let text = |text: &'a str| std::borrow::Cow::Borrowed(text);
+    match bit {
+        Bit::Call(call) => core::Kind::Call(core::Call {
+            id: call.id.as_deref().map(text),
+            name: Some(text(&call.name)),
+            family,
+            arguments: core::Arguments::Good,
+            signed: false,
+        }),
+        Bit::Answer(answer) => core::Kind::Answer(core::Answer {
+            id: answer.id.as_deref().map(text),
+            name: answer.name.as_deref().map(text),
+            family,
+            output: core::Output::Full,
+            content: core::Span::NOWHERE,
+            media: false,
+        }),
+        Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_) => core::Kind::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canon::{Part, Said};
+    use crate::canon::{Answer, Call, Part, Said};
     use foxwedge_core::Family;
 
     /// `a` is a message of the model with its calls, `u` one of the user with its answers. A call
