@@ -16,6 +16,7 @@ pub mod rules;
 mod check;
 mod transcript;
 mod repair;
+pub mod compact;
 mod explain;
 
 pub use check::{Question, check};
@@ -28,7 +29,9 @@ pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
 pub use placeholder::{Language, Missing, is_placeholder, words};
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
-pub use repair::{ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, repair};
+pub use repair::{
+    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, Words, carry_out, repair,
+};
 pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
 pub use rules::{Rule, RuleSet};
 pub use span::Span;

@@ -213,6 +213,18 @@ pub(crate) fn media(id: Option<&str>, language: Language) -> String {
     }
 }
 
+/// Whether a text (raw JSON) begins like [`media`].
+pub(crate) fn is_media_heading(raw: &str) -> bool {
+    const NEAR: usize = 64;
+    let mut end = raw.len().min(NEAR);
+    while !raw.is_char_boundary(end) {
+        end -= 1;
+    }
+    raw.get(..end).is_some_and(|head| {
+        head.contains("[foxwedge] Media from the answer") || head.contains("[foxwedge] 工具调用")
+    })
+}
+
 /// Left in an answer whose media was moved out.
 pub(crate) fn media_pointer(language: Language) -> &'static str {
     match language {

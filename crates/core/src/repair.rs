@@ -4,6 +4,8 @@
 //! messages ([`Slot`]s), each either kept byte for byte or rewritten from [`Piece`]s, and a list
 //! of [`Edit`]s that says what was done and why. Dialects turn it back into bytes.
 
+use std::borrow::Cow;
+
 use crate::{
     check::{Question, check},
     draft::{Content, Draft, Marks, Part, Role},
@@ -26,7 +28,9 @@ mod order;
 mod turns;
 mod reasoning;
 mod binding;
+mod compaction;
 
+pub use compaction::{Words, carry_out};
 use work::Work;
 
 /// A repaired history, as data.
@@ -44,12 +48,13 @@ pub struct Repair<'a> {
     pub before: Report,
     /// What is still wrong: findings that have no repair, or none that may be done unasked.
     pub after: Report,
+    changed: bool,
 }
 
 impl Repair<'_> {
     /// Whether the input stays as it is, byte for byte.
     pub fn is_untouched(&self) -> bool {
-        self.edits.is_empty()
+        !self.changed
     }
 }
 
@@ -121,8 +126,10 @@ pub struct Patch {
     pub name: Option<String>,
     /// Arguments spelled anew.
     pub arguments: Option<ArgumentsFix>,
-    /// Content for an answer that has none.
-    pub output: Option<&'static str>,
+    /// Other content for an answer: it has none, or too much.
+    pub output: Option<Cow<'static, str>>,
+    /// What an answer holds beside its content goes.
+    pub bare: bool,
     /// The documented bypass value as thought signature.
     pub signature: bool,
     /// White space at the end of the text goes.
@@ -187,8 +194,13 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
     if before.is_clean() {
         return untouched(before);
     }
-    let mut work = Work::new(draft, question);
-    let mut after = None;
+    finish(Work::new(draft, question), before)
+}
+
+/// Repairs what is wrong with the history so far, until nothing is.
+fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
+    let question = work.question;
+    let mut after = work.changed.then(|| check(&work.draft(), question));
     for _ in 0..ROUNDS {
         let edits = work.edits.len();
         let found = fixable(after.as_ref().unwrap_or(&before), question);
@@ -204,6 +216,7 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
     }
     let after = after.unwrap_or_else(|| before.clone());
     Repair {
+        changed: work.changed || !work.edits.is_empty(),
         slots: work.slots,
         edits: work.edits,
         body: work.body,
@@ -222,6 +235,7 @@ fn untouched<'a>(report: Report) -> Repair<'a> {
         surrogates: Vec::new(),
         before: report.clone(),
         after: report,
+        changed: false,
     }
 }
 

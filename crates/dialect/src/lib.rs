@@ -16,6 +16,7 @@ mod anthropic;
 mod gemini;
 mod bedrock;
 pub mod canon;
+pub mod compact;
 pub mod session;
 
 use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};

@@ -23,7 +23,11 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
     if !claude || !asked || !binds_thinking(model) || !work.input.facts.any(Facts::REASONING) {
         return;
     }
-    let Some(cause) = work.edits.first().map(|edit| edit.code) else { return };
+    // A compaction is no rule's doing; what it leaves behind is a signature of another history.
+    let Some(cause) = work.edits.first().map(|edit| edit.code).or(work.changed.then_some(503))
+    else {
+        return;
+    };
     let Some(first) = first_edit(work) else { return };
     // In the edited message itself, reasoning in front of the edit still stands on the old past.
     let edited = &work.slots[first];

@@ -87,7 +87,7 @@ fn outputs(work: &mut Work<'_, '_>) {
             let Kind::Answer(answer) = &mut piece.part.kind else { continue };
             if answer.output != crate::draft::Output::Full {
                 answer.output = crate::draft::Output::Full;
-                piece.patch.output = Some(words);
+                piece.patch.output = Some(words.into());
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }

@@ -20,6 +20,8 @@ pub(super) struct Work<'w, 'a> {
     pub(super) edits: Vec<Edit>,
     pub(super) body: BodyEdits,
     pub(super) surrogates: Vec<Span>,
+    /// Something was done to it that is no repair.
+    pub(super) changed: bool,
 }
 
 impl<'w, 'a> Work<'w, 'a> {
@@ -43,6 +45,7 @@ impl<'w, 'a> Work<'w, 'a> {
             edits: Vec::new(),
             body: BodyEdits::default(),
             surrogates: Vec::new(),
+            changed: false,
         }
     }
 
@@ -61,7 +64,7 @@ impl<'w, 'a> Work<'w, 'a> {
     /// The outline of what has been reached so far: message indices are slot indices. Before the
     /// first edit that is the input itself.
     pub(super) fn draft(&self) -> Cow<'w, Draft<'a>> {
-        if self.edits.is_empty() {
+        if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
         }
         let parts = self.input.parts.len() + self.edits.len();

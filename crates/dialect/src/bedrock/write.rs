@@ -29,7 +29,7 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
         inside.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
     let content = |words| format!("[{{\"text\":{}}}]", quote(words));
-    inside.extend(patch.output.map(|words| ("content", Change::Text(content(words)))));
+    inside.extend(patch.output.as_deref().map(|words| ("content", Change::Text(content(words)))));
     if inside.is_empty() { Vec::new() } else { vec![(outer, Change::Inside(inside))] }
 }
 

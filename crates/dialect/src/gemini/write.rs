@@ -40,7 +40,10 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
         inside.push(("args", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
     let output = |words| format!("{{\"output\":{}}}", quote(words));
-    inside.extend(patch.output.map(|words| ("response", Change::Text(output(words)))));
+    inside.extend(patch.output.as_deref().map(|words| ("response", Change::Text(output(words)))));
+    if patch.bare {
+        inside.push(("parts", Change::Remove));
+    }
     let mut changes: Changes<'static> = Vec::new();
     if !inside.is_empty() {
         changes.push((outer, Change::Inside(inside)));

@@ -102,7 +102,8 @@ fn same<'p, 'a: 'p>(
 
 fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>) {
     changes.extend(piece.patch.id.as_deref().map(|id| ("tool_call_id", Change::Text(quote(id)))));
-    changes.extend(piece.patch.output.map(|words| ("content", Change::Text(quote(words)))));
+    changes
+        .extend(piece.patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
     if let Some(pointer) = piece.patch.pointer
         && let Kind::Answer(answer) = &piece.part.kind
     {

@@ -43,7 +43,7 @@ fn item_changes(source: &str, item: Span, piece: &Piece<'_>) -> Changes<'static>
         let value = field(source, item, "arguments");
         changes.push(("arguments", Change::Text(respelled(source, value, fix, Encoding::Text))));
     }
-    changes.extend(change.output.map(|words| ("output", Change::Text(quote(words)))));
+    changes.extend(change.output.as_deref().map(|words| ("output", Change::Text(quote(words)))));
     changes
 }
 

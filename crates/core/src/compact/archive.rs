@@ -1,0 +1,250 @@
+//! A stored history of which compactions hide a part. Nothing is ever removed by one: rewinding,
+//! or taking a compaction back, makes visible again what it hid.
+
+/// A stored history. `M` is whatever a message is to its owner.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Archive<M> {
+    entries: Vec<Entry<M>>,
+}
+
+/// One entry of a stored history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry<M> {
+    /// The message; `None` for a mark that only says that something was hidden.
+    pub message: Option<M>,
+    /// The compaction that hid it. It counts only while that compaction has an entry of its own.
+    pub hidden_by: Option<u64>,
+    /// The compaction that wrote it.
+    pub made_by: Option<Compaction>,
+}
+
+/// A compaction of a stored history.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compaction {
+    /// Under which it can be taken back.
+    pub id: u64,
+    /// How many messages of the conversation's own there were when it was made.
+    pub own: usize,
+}
+
+/// What a compaction makes of what was visible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome<M> {
+    /// The visible message of this index stays as it is.
+    Kept(usize),
+    /// A message of its own: a summary, or a message with shrunken answers in the place of another.
+    New(M),
+}
+
+impl<M> Default for Archive<M> {
+    fn default() -> Archive<M> {
+        Archive { entries: Vec::new() }
+    }
+}
+
+impl<M> Archive<M> {
+    /// The entries, hidden ones included, in order.
+    pub fn entries(&self) -> &[Entry<M>] {
+        &self.entries
+    }
+
+    /// Takes entries up from where they were stored. Marks that point to nothing are ignored when
+    /// it is read, not here: they may be all that is left after a rewind.
+    pub fn from_entries(entries: Vec<Entry<M>>) -> Archive<M> {
+        Archive { entries }
+    }
+
+    /// Adds a message at the end.
+    pub fn push(&mut self, message: M) {
+        self.entries.push(Entry { message: Some(message), hidden_by: None, made_by: None });
+    }
+
+    /// The visible messages with the index of their entry.
+    pub fn visible(&self) -> Vec<(usize, &M)> {
+        let known = self.compactions();
+        let there =
+            |entry: &&Entry<M>| entry.hidden_by.is_none_or(|id| known.binary_search(&id).is_err());
+        let shown = self.entries.iter().enumerate().filter(|(_, entry)| there(entry));
+        shown.filter_map(|(at, entry)| Some((at, entry.message.as_ref()?))).collect()
+    }
+
+    /// The compactions that are in force, oldest first.
+    pub fn compactions(&self) -> Vec<u64> {
+        let made = self.entries.iter().filter_map(|entry| entry.made_by);
+        let mut ids: Vec<u64> = made.map(|compaction| compaction.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Hides what a compaction of the visible messages did not keep, and adds what it wrote; the
+    /// id under which it can be taken back. A compaction that keeps everything leaves no trace.
+    /// Kept messages stay in their order, whatever order they are given in.
+    pub fn compact(&mut self, outcome: Vec<Outcome<M>>) -> Option<u64> {
+        let visible: Vec<usize> = self.visible().into_iter().map(|(at, _)| at).collect();
+        let mut hidden: Vec<bool> = vec![false; self.entries.len()];
+        for &at in &visible {
+            hidden[at] = true;
+        }
+        // What is written stands in front of the next message that is kept.
+        let mut written: Vec<(usize, M)> = Vec::new();
+        let mut waiting: Vec<M> = Vec::new();
+        let mut new = false;
+        for step in outcome {
+            match step {
+                Outcome::Kept(index) => {
+                    let Some(&at) = visible.get(index) else { continue };
+                    hidden[at] = false;
+                    written.extend(waiting.drain(..).map(|message| (at, message)));
+                }
+                Outcome::New(message) => {
+                    waiting.push(message);
+                    new = true;
+                }
+            }
+        }
+        if !new && !hidden.contains(&true) {
+            return None;
+        }
+        let id = self.compactions().last().map_or(1, |last| last.saturating_add(1));
+        let first = hidden.iter().position(|&hidden| hidden);
+        let end = self.entries.len();
+        written.extend(waiting.drain(..).map(|message| (end, message)));
+        written.sort_by_key(|(at, _)| *at);
+        let mut written = written.into_iter().peekable();
+        let old = std::mem::take(&mut self.entries);
+        let made_by =
+            Some(Compaction { id, own: old.iter().filter(|entry| entry.is_own()).count() });
+        let made = |message: Option<M>| Entry { message, hidden_by: None, made_by };
+        for (at, mut entry) in old.into_iter().enumerate() {
+            while let Some((_, message)) = written.next_if(|(place, _)| *place <= at) {
+                self.entries.push(made(Some(message)));
+            }
+            if hidden[at] {
+                entry.hidden_by = Some(id);
+            }
+            self.entries.push(entry);
+            if !new && first == Some(at) {
+                self.entries.push(made(None));
+            }
+        }
+        self.entries.extend(written.map(|(_, message)| made(Some(message))));
+        Some(id)
+    }
+
+    /// Takes a compaction back: what it wrote goes, what it hid is visible again. Messages that
+    /// came later stay. Says whether there was such a compaction.
+    pub fn take_back(&mut self, id: u64) -> bool {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.made_by.is_none_or(|made| made.id != id));
+        for entry in self.entries.iter_mut().filter(|entry| entry.hidden_by == Some(id)) {
+            entry.hidden_by = None;
+        }
+        self.entries.len() < before
+    }
+
+    /// Goes back to the time when there were so many messages of the conversation's own: later ones
+    /// go, and compactions that were made later are taken back.
+    pub fn rewind(&mut self, own: usize) {
+        let later = self.entries.iter().filter_map(|entry| entry.made_by);
+        let later: Vec<u64> = later.filter(|made| made.own > own).map(|made| made.id).collect();
+        for id in later {
+            self.take_back(id);
+        }
+        let mut left = own;
+        self.entries.retain(|entry| {
+            let stays = !entry.is_own() || left > 0;
+            left = left.saturating_sub(usize::from(entry.is_own()));
+            stays
+        });
+    }
+}
+
+impl<M> Entry<M> {
+    /// Whether it is a message of the conversation, and no compaction's.
+    fn is_own(&self) -> bool {
+        self.made_by.is_none() && self.message.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome::*, *};
+
+    fn shown(archive: &Archive<&str>) -> String {
+        archive.visible().into_iter().map(|(_, message)| *message).collect::<Vec<_>>().join(" ")
+    }
+
+    fn stored(words: &str) -> Archive<&str> {
+        let mut archive = Archive::default();
+        words.split(' ').for_each(|word| archive.push(word));
+        archive
+    }
+
+    #[test]
+    fn what_is_hidden_comes_back() {
+        let mut archive = stored("a b c d");
+        let first = archive.compact(vec![Kept(0), New("bc"), Kept(3)]).expect("hides");
+        assert_eq!(shown(&archive), "a bc d");
+        archive.push("e");
+        assert_eq!(shown(&archive), "a bc d e");
+        assert!(archive.take_back(first));
+        assert_eq!(shown(&archive), "a b c d e");
+        assert!(!archive.take_back(first), "only once");
+    }
+
+    #[test]
+    fn two_compactions_never_hide_a_message_twice() {
+        let mut archive = stored("a b c d e");
+        let first = archive.compact(vec![Kept(0), Kept(3), Kept(4)]).expect("hides");
+        let hidden = |archive: &Archive<&str>, id| {
+            archive.entries().iter().filter(|entry| entry.hidden_by == Some(id)).count()
+        };
+        assert_eq!((shown(&archive).as_str(), hidden(&archive, first)), ("a d e", 2));
+        let second = archive.compact(vec![Kept(0), Kept(2)]).expect("hides");
+        assert_eq!(shown(&archive), "a e");
+        assert_eq!((hidden(&archive, first), hidden(&archive, second)), (2, 1));
+        archive.take_back(first);
+        assert_eq!(shown(&archive), "a b c e", "what the second hid stays hidden");
+        archive.take_back(second);
+        assert_eq!(shown(&archive), "a b c d e");
+    }
+
+    #[test]
+    fn a_summary_of_a_summary_hides_it_and_brings_it_back() {
+        let mut archive = stored("a b c");
+        archive.compact(vec![New("ab"), Kept(2)]);
+        archive.push("d");
+        let second = archive.compact(vec![New("abc"), Kept(2)]).expect("hides");
+        assert_eq!(shown(&archive), "abc d");
+        archive.take_back(second);
+        assert_eq!(shown(&archive), "ab c d");
+    }
+
+    #[test]
+    fn rewinding_takes_back_what_was_done_later() {
+        let mut archive = stored("a b c d");
+        archive.compact(vec![New("abc"), Kept(3)]);
+        archive.push("e");
+        archive.push("f");
+        archive.rewind(5);
+        assert_eq!(shown(&archive), "abc d e", "made earlier, so it stays");
+        archive.rewind(3);
+        assert_eq!(shown(&archive), "a b c");
+        assert!(archive.compactions().is_empty());
+    }
+
+    #[test]
+    fn marks_that_point_to_nothing_are_ignored() {
+        let hidden = Entry { message: Some("a"), hidden_by: Some(7), made_by: None };
+        let archive = Archive::from_entries(vec![hidden]);
+        assert_eq!(shown(&archive), "a");
+    }
+
+    #[test]
+    fn keeping_everything_leaves_no_trace() {
+        let mut archive = stored("a b");
+        assert_eq!(archive.compact(vec![Kept(0), Kept(1)]), None);
+        assert_eq!(archive, stored("a b"));
+    }
+}

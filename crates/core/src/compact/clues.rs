@@ -1,0 +1,36 @@
+//! What calls were about, as far as a reader of JSON could tell. Only the strategy that weighs
+//! importance looks at it.
+
+/// What is known about calls and messages.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Clues {
+    /// For each call of the pairing, in order.
+    pub calls: Vec<CallClue>,
+    /// Messages of the user that say what must or must not be, in order.
+    pub constraints: Vec<usize>,
+}
+
+/// What is known about a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CallClue {
+    /// A digest of tool and arguments: equal for equal calls. Zero if not known.
+    pub same: u64,
+    /// A digest of the file it is about. Zero if it is about none.
+    pub file: u64,
+    /// What it does to it.
+    pub effect: Effect,
+    /// Its answer says that it failed.
+    pub failed: bool,
+}
+
+/// What a call does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Effect {
+    /// Nobody knows.
+    #[default]
+    Unknown,
+    /// It only reads.
+    Reads,
+    /// It changes something.
+    Writes,
+}

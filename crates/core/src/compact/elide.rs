@@ -1,0 +1,237 @@
+//! Shrinks old, large answers in place, so that every call keeps its answer.
+//!
+//! Images go first, then long answers are cut down to their ends, then they are cleared; each time
+//! the oldest first. The newest units are not touched unless there is no other way.
+
+use std::collections::HashMap;
+
+use super::{
+    budget,
+    plan::{CannotShrink, Keep, Limits, Plan, Scene, Shrunk},
+};
+use crate::draft::{Family, Kind};
+
+/// What may happen to answers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Elision {
+    /// Rules by tool; the first that fits counts.
+    pub tools: Vec<ToolRule>,
+    /// What is left of a long answer, in tokens.
+    pub ends: u32,
+    /// So many of the newest units are left alone.
+    pub recent: usize,
+}
+
+impl Default for Elision {
+    fn default() -> Elision {
+        Elision { tools: Vec::new(), ends: 160, recent: 3 }
+    }
+}
+
+/// What may happen to the answers of some tools.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ToolRule {
+    /// The tool's name; a star at its end stands for anything.
+    pub tool: String,
+    /// What may be left of its answers.
+    pub treatment: Treatment,
+}
+
+/// What may be left of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Treatment {
+    /// All of it.
+    Keep,
+    /// Its ends, but not less.
+    Shrink,
+    /// Nothing: it is cleared before others are shrunk.
+    Clear,
+    /// As little as it takes.
+    Any,
+}
+
+impl ToolRule {
+    fn fits(&self, tool: &str) -> bool {
+        match self.tool.strip_suffix('*') {
+            Some(head) => tool.starts_with(head),
+            None => self.tool == tool,
+        }
+    }
+}
+
+/// What a note in place of an answer costs at most.
+pub const NOTE: u32 = 40;
+
+/// Less than this is not worth a changed prefix.
+const WORTH: u64 = 48;
+
+/// Plans to shrink answers until the history fits.
+///
+/// # Errors
+/// If it does not fit, even with every answer shrunk that may be.
+pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
+    let elision = scene.elision;
+    let mut plan = Plan::nothing(scene);
+    if plan.expected <= limits.most {
+        return Ok(plan);
+    }
+    let recent = scene.units.len().saturating_sub(elision.recent);
+    let old = scene.units.get(..recent).and_then(<[_]>::last).map_or(0, |unit| unit.messages.end);
+    let mut work = Eliding::new(scene, &plan);
+    let spare = Keep::Ends(elision.ends);
+    let passes = [
+        (Pass::Cleared, Keep::Note, old),
+        (Pass::Images, Keep::Text, old),
+        (Pass::Long, spare, old),
+        (Pass::Long, Keep::Note, old),
+        (Pass::Images, Keep::Text, usize::MAX),
+        (Pass::Long, spare, usize::MAX),
+    ];
+    for (pass, keep, upto) in passes {
+        work.pass(scene, &mut plan, pass, keep, upto, limits.goal);
+    }
+    work.finish(scene, &mut plan);
+    if plan.expected <= limits.most { Ok(plan) } else { Err(budget::cannot(scene, plan, limits)) }
+}
+
+/// Shrinks whatever answers are left in a plan: images, then down to the ends, then to a note.
+pub(super) fn last_resort(scene: &Scene<'_, '_>, plan: &mut Plan, goal: u64) {
+    let mut work = Eliding::new(scene, plan);
+    let ends = scene.elision.ends;
+    for (pass, keep) in [
+        (Pass::Images, Keep::Text),
+        (Pass::Long, Keep::Ends(ends.saturating_mul(8))),
+        (Pass::Long, Keep::Ends(ends)),
+        (Pass::Long, Keep::Note),
+    ] {
+        work.pass(scene, plan, pass, keep, usize::MAX, goal);
+    }
+    work.finish(scene, plan);
+}
+
+/// What shrinking an answer saves.
+pub(super) fn saved(scene: &Scene<'_, '_>, shrunk: &Shrunk) -> u64 {
+    let left = left_of(scene, shrunk.part, shrunk.keep);
+    shrunk.tokens.saturating_sub(left)
+}
+
+/// What is left of an answer.
+fn left_of(scene: &Scene<'_, '_>, part: usize, keep: Keep) -> u64 {
+    let (all, media) = (scene.weights.of_part(part), scene.weights.of_media(part));
+    match keep {
+        Keep::Text => all.saturating_sub(media) + u64::from(NOTE),
+        Keep::Ends(tokens) => all.min(u64::from(tokens) + u64::from(NOTE)),
+        Keep::Note => all.min(u64::from(NOTE)),
+    }
+}
+
+/// Which answers a pass looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Those of tools whose answers may be cleared at once.
+    Cleared,
+    /// Those with images.
+    Images,
+    /// Long ones.
+    Long,
+}
+
+/// Answers while it is decided what is left of them.
+struct Eliding {
+    /// For each answer of the pairing that may shrink, in order.
+    answers: Vec<Candidate>,
+}
+
+struct Candidate {
+    message: usize,
+    part: usize,
+    treatment: Treatment,
+    keep: Option<Keep>,
+    /// Its tokens, as things stand.
+    now: u64,
+}
+
+impl Eliding {
+    fn new(scene: &Scene<'_, '_>, plan: &Plan) -> Eliding {
+        let elision = scene.elision;
+        let draft = scene.transcript.draft();
+        let pairing = scene.transcript.pairing();
+        let mut known: HashMap<&str, Treatment> = HashMap::new();
+        let mut gone = plan.gone.iter().map(|gone| gone.messages.clone()).peekable();
+        let mut answers = Vec::with_capacity(pairing.answers.len());
+        for answer in &pairing.answers {
+            while gone.next_if(|range| range.end <= answer.message).is_some() {}
+            let is_gone = gone.peek().is_some_and(|range| range.contains(&answer.message));
+            let call = answer.fate.call().and_then(|call| pairing.calls.get(call));
+            let Some(call) = call.filter(|_| !is_gone) else { continue };
+            let family = match &draft.parts[answer.part].kind {
+                Kind::Answer(answer) => answer.family,
+                _ => continue,
+            };
+            // A shell's answer is a list of outcomes: words cannot stand in for those.
+            if !family.takes_words() || family == Family::Shell {
+                continue;
+            }
+            let name = match &draft.parts[call.part].kind {
+                Kind::Call(call) => call.name.as_deref().unwrap_or(""),
+                _ => "",
+            };
+            let treatment = *known.entry(name).or_insert_with(|| {
+                let rule = elision.tools.iter().find(|rule| rule.fits(name));
+                rule.map_or(Treatment::Any, |rule| rule.treatment)
+            });
+            if treatment != Treatment::Keep {
+                answers.push(Candidate {
+                    message: answer.message,
+                    part: answer.part,
+                    treatment,
+                    keep: None,
+                    now: scene.weights.of_part(answer.part),
+                });
+            }
+        }
+        Eliding { answers }
+    }
+
+    /// Shrinks answers before `upto`, the oldest first, until the goal is reached.
+    fn pass(
+        &mut self,
+        scene: &Scene<'_, '_>,
+        plan: &mut Plan,
+        pass: Pass,
+        keep: Keep,
+        upto: usize,
+        goal: u64,
+    ) {
+        for answer in self.answers.iter_mut().take_while(|answer| answer.message < upto) {
+            if plan.expected <= goal {
+                return;
+            }
+            let meant = match pass {
+                Pass::Cleared => answer.treatment == Treatment::Clear,
+                Pass::Images => scene.weights.of_media(answer.part) > 0,
+                Pass::Long => true,
+            } && (keep != Keep::Note || answer.treatment != Treatment::Shrink);
+            let left = left_of(scene, answer.part, keep);
+            if meant && left + WORTH <= answer.now {
+                plan.expected = plan.expected.saturating_sub(answer.now - left);
+                answer.now = left;
+                answer.keep = Some(keep);
+            }
+        }
+    }
+
+    /// Adds what was decided to the plan.
+    fn finish(self, scene: &Scene<'_, '_>, plan: &mut Plan) {
+        for answer in self.answers {
+            if let Some(keep) = answer.keep {
+                plan.shrunk.push(Shrunk {
+                    message: answer.message,
+                    part: answer.part,
+                    tokens: scene.weights.of_part(answer.part),
+                    keep,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What a strategy decided, and what it looked at.
+
+use std::ops::Range;
+
+use super::{
+    clues::Clues,
+    elide::Elision,
+    score::Score,
+    units::{Hold, Unit, unit_at, units},
+    weights::Weights,
+};
+use crate::{
+    draft::{Kind, Role},
+    transcript::Transcript,
+};
+
+/// What a strategy is given: a sound history, cut into units and weighed.
+#[derive(Debug)]
+pub struct Scene<'s, 'a> {
+    /// The history.
+    pub transcript: &'s Transcript<'a>,
+    /// What belongs together, and what has to stay.
+    pub units: Vec<Unit>,
+    /// Tokens.
+    pub weights: &'s Weights,
+    /// What calls were about; may be empty, and then nothing is known.
+    pub clues: &'s Clues,
+    /// What may happen to answers.
+    pub elision: &'s Elision,
+}
+
+impl<'s, 'a> Scene<'s, 'a> {
+    /// Cuts a history into units. The messages `pins` stay, whatever happens.
+    pub fn new(
+        transcript: &'s Transcript<'a>,
+        weights: &'s Weights,
+        clues: &'s Clues,
+        elision: &'s Elision,
+        pins: &[usize],
+    ) -> Scene<'s, 'a> {
+        let mut units = units(transcript.draft(), transcript.pairing());
+        for &pin in pins {
+            if let Some(unit) = unit_at(&units, pin).and_then(|at| units.get_mut(at))
+                && unit.hold == Hold::Free
+            {
+                unit.hold = Hold::Pinned;
+            }
+        }
+        Scene { transcript, units, weights, clues, elision }
+    }
+
+    /// Tokens of a unit.
+    pub fn tokens(&self, unit: &Unit) -> u64 {
+        self.weights.of(unit.messages.clone())
+    }
+
+    /// Holds the newest unit, and what the user said first and last.
+    pub(super) fn hold_ends(&mut self, first: bool) {
+        let spoken = |unit: &Unit| unit.messages.clone().any(|message| self.is_wish(message));
+        let last = self.units.iter().rposition(spoken);
+        let first = self.units.iter().position(spoken).filter(|_| first);
+        let end = self.units.len().checked_sub(1);
+        let holds = [(first, Hold::First), (last, Hold::Last), (end, Hold::End)];
+        for (unit, hold) in holds {
+            if let Some(unit) = unit.and_then(|at| self.units.get_mut(at))
+                && unit.hold == Hold::Free
+            {
+                unit.hold = hold;
+            }
+        }
+    }
+
+    /// Whether a message is the user's own: words or pictures, and no answers.
+    pub(super) fn is_wish(&self, message: usize) -> bool {
+        let draft = self.transcript.draft();
+        let Some(header) = draft.messages.get(message) else { return false };
+        let own = |kind: &Kind<'_>| matches!(kind, Kind::Text(_) | Kind::Media);
+        matches!(header.role, Role::User | Role::Unknown)
+            && draft.parts_of(header).iter().any(|part| own(&part.kind))
+            && !draft.answers_in(header)
+    }
+}
+
+/// How many tokens a history may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Above this many tokens something has to happen.
+    pub most: u64,
+    /// Then it shrinks to so many; a lower mark than `most` makes compactions, and with them lost
+    /// prompt caches, rarer.
+    pub goal: u64,
+}
+
+impl Limits {
+    /// The same mark for both.
+    pub fn exactly(tokens: u64) -> Limits {
+        Limits { most: tokens, goal: tokens }
+    }
+}
+
+/// What shall go, what shall shrink. Nothing else changes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Plan {
+    /// The units that go, in order.
+    pub gone: Vec<Gone>,
+    /// The answers that shrink, in order.
+    pub shrunk: Vec<Shrunk>,
+    /// A summary takes the place of the first unit that goes.
+    pub condense: bool,
+    /// Where a cut was asked for and where it was made.
+    pub cut: Option<Cut>,
+    /// Tokens that are expected to be left.
+    pub expected: u64,
+}
+
+impl Plan {
+    /// Whether nothing shall happen.
+    pub fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.shrunk.is_empty()
+    }
+
+    /// Nothing shall happen.
+    pub(super) fn nothing(scene: &Scene<'_, '_>) -> Plan {
+        Plan { expected: scene.weights.total(), ..Plan::default() }
+    }
+
+    /// A unit goes.
+    pub(super) fn drop(&mut self, scene: &Scene<'_, '_>, unit: &Unit, why: Why) {
+        let tokens = scene.tokens(unit);
+        self.expected = self.expected.saturating_sub(tokens);
+        self.gone.push(Gone { messages: unit.messages.clone(), tokens, why });
+    }
+
+    /// The first message that changes or goes: from there on a prompt cache is lost.
+    pub fn first_change(&self) -> Option<usize> {
+        let gone = self.gone.first().map(|gone| gone.messages.start);
+        let shrunk = self.shrunk.first().map(|shrunk| shrunk.message);
+        gone.into_iter().chain(shrunk).min()
+    }
+}
+
+/// A unit that goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Gone {
+    /// Its messages.
+    pub messages: Range<usize>,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Why this one.
+    pub why: Why,
+}
+
+/// Why a unit goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It was the oldest that could go.
+    Oldest,
+    /// A summary stands for it.
+    Condensed,
+    /// It mattered least.
+    Unimportant(Score),
+}
+
+/// An answer that shrinks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shrunk {
+    /// Index of its message.
+    pub message: usize,
+    /// Index of its part.
+    pub part: usize,
+    /// Its tokens.
+    pub tokens: u64,
+    /// What is left of it.
+    pub keep: Keep,
+}
+
+/// What is left of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// All its text, without its images and files.
+    Text,
+    /// About so many tokens of its beginning and end.
+    Ends(u32),
+    /// Nothing but a note.
+    Note,
+}
+
+/// A cut that was asked for, and the one that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// Asked for: everything before this message should go.
+    pub asked: usize,
+    /// Made: at the edge of a unit.
+    pub made: usize,
+}
+
+/// Why a history cannot become as short as it should.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CannotShrink {
+    /// The heaviest thing that has to stay.
+    pub messages: Range<usize>,
+    /// Why it has to.
+    pub hold: Hold,
+    /// What it needs, shrunk as far as it goes.
+    pub needs: u64,
+    /// What everything that has to stay needs.
+    pub least: u64,
+    /// What was allowed.
+    pub budget: u64,
+    /// What could be done all the same.
+    pub best: Box<Plan>,
+}
+
+impl std::fmt::Display for CannotShrink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let CannotShrink { messages, hold, needs, least, budget, best: _ } = self;
+        if messages.is_empty() {
+            return write!(
+                f,
+                "cannot shrink: what stands around the messages alone needs {least} tokens, and {budget} are allowed"
+            );
+        }
+        let last = messages.end - 1;
+        let place = if messages.len() == 1 {
+            format!("message {last}")
+        } else {
+            format!("messages {}–{last}", messages.start)
+        };
+        write!(
+            f,
+            "cannot shrink: {place} alone ({}) needs {needs} tokens; all that has to stay needs {least}, and {budget} are allowed",
+            hold.name()
+        )
+    }
+}
+
+impl std::error::Error for CannotShrink {}

@@ -1,0 +1,156 @@
+//! Cuts a history into what belongs together: nothing may be cut through a unit.
+
+use std::ops::Range;
+
+use crate::{
+    check::assistant_runs,
+    draft::{Draft, Kind, Role},
+    pair::{Fate, Pairing},
+    placeholder,
+};
+
+/// A turn with all its answers, the reasoning it carries, what is attached to it and whatever lies
+/// between; or a single message that belongs to no turn.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// Its messages.
+    pub messages: Range<usize>,
+    /// Why it has to stay, whatever a strategy says.
+    pub hold: Hold,
+}
+
+/// Whether a unit may go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// It may.
+    Free,
+    /// Instructions at the beginning.
+    Instructions,
+    /// It has a call that nobody has answered yet.
+    Open,
+    /// It answers a call that lies on the server.
+    Remote,
+    /// Somebody asked for it.
+    Pinned,
+    /// The first thing the user said.
+    First,
+    /// The last thing the user said.
+    Last,
+    /// The end of the history.
+    End,
+}
+
+impl Hold {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hold::Free => "free",
+            Hold::Instructions => "instructions",
+            Hold::Open => "open calls",
+            Hold::Remote => "answers to the server",
+            Hold::Pinned => "pinned",
+            Hold::First => "first user message",
+            Hold::Last => "last user message",
+            Hold::End => "newest",
+        }
+    }
+}
+
+/// Cuts a paired history into units. They cover it, in order and without gaps.
+pub fn units(draft: &Draft<'_>, pairing: &Pairing) -> Vec<Unit> {
+    let inside = inside(draft, pairing);
+    let mut units: Vec<Unit> = Vec::with_capacity(draft.messages.len());
+    let mut depth = 0;
+    for (at, change) in inside.iter().enumerate().take(draft.messages.len()) {
+        depth += change;
+        match units.last_mut().filter(|_| depth > 0) {
+            Some(unit) => unit.messages.end = at + 1,
+            None => units.push(Unit { messages: at..at + 1, hold: Hold::Free }),
+        }
+    }
+    for unit in units.iter_mut() {
+        let system = |at: usize| draft.messages.get(at).is_some_and(|m| m.role.is_system());
+        if !unit.messages.clone().all(system) {
+            break;
+        }
+        unit.hold = Hold::Instructions;
+    }
+    hold_open(pairing, &mut units);
+    units
+}
+
+/// The unit a message is in.
+pub fn unit_at(units: &[Unit], message: usize) -> Option<usize> {
+    let at = units.partition_point(|unit| unit.messages.end <= message);
+    units.get(at).filter(|unit| unit.messages.contains(&message)).map(|_| at)
+}
+
+/// For each message the change of depth in front of it: where the sum is above zero, something
+/// reaches across the boundary before the message.
+fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
+    let mut inside = vec![0; draft.messages.len() + 1];
+    let mut join = |one: usize, two: usize| {
+        let (first, last) = (one.min(two), one.max(two));
+        if first < last && last < draft.messages.len() {
+            inside[first + 1] += 1;
+            inside[last + 1] -= 1;
+        }
+    };
+    // What the model said in one go, its reasoning included.
+    for run in assistant_runs(draft) {
+        join(run.start, run.end - 1);
+    }
+    for answer in &pairing.answers {
+        match answer.fate {
+            Fate::Home(call)
+            | Fate::Split(call)
+            | Fate::Misplaced(call)
+            | Fate::Apart(call)
+            | Fate::Early(call)
+            | Fate::Duplicate(call) => {
+                if let Some(call) = pairing.calls.get(call) {
+                    join(call.message, answer.message);
+                }
+            }
+            Fate::Orphan => {}
+        }
+    }
+    for at in 1..draft.messages.len() {
+        if is_attached(draft, at) {
+            join(at - 1, at);
+        }
+    }
+    inside
+}
+
+/// Whether a message only makes sense behind the one before it: answers of an older kind, and
+/// media that was carried out of answers.
+fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
+    let message = &draft.messages[at];
+    match message.role {
+        Role::Neutral => true,
+        Role::User => {
+            let parts = draft.parts_of(message);
+            parts.iter().any(|part| matches!(part.kind, Kind::Media))
+                && parts
+                    .first()
+                    .is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
+        }
+        Role::Assistant | Role::System | Role::Developer | Role::Answer | Role::Unknown => false,
+    }
+}
+
+/// Holds what somebody still waits for: open calls, and answers whose call is out of sight.
+fn hold_open(pairing: &Pairing, units: &mut [Unit]) {
+    let mut hold = |message: usize, hold: Hold| {
+        if let Some(unit) = unit_at(units, message) {
+            units[unit].hold = hold;
+        }
+    };
+    for answer in pairing.answers.iter().filter(|answer| answer.fate == Fate::Orphan) {
+        hold(answer.message, Hold::Remote);
+    }
+    for call in pairing.calls.iter().filter(|call| call.answer.is_none()) {
+        hold(call.message, Hold::Open);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a compaction did, for people and programs. Every index is one of the input.
+
+use std::ops::Range;
+
+use foxwedge_core::{
+    Edit, Report,
+    compact::{CannotShrink, Cut, Gone, Keep},
+};
+
+use super::Stage;
+
+/// What a compaction did.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// The input.
+    pub before: Size,
+    /// The output.
+    pub after: Size,
+    /// Repairs that were made first, because the input was not sound.
+    pub repaired: Vec<Edit>,
+    /// What is wrong with the output: only what was wrong with the input and has no repair.
+    pub remaining: Report,
+    /// What each strategy did, in order.
+    pub stages: Vec<StageAccount>,
+    /// For each message of the input its tokens and what became of it.
+    pub messages: Vec<(u64, Became)>,
+    /// The first message that is not as it was: from there on a prompt cache is lost.
+    pub prefix: Option<Prefix>,
+    /// Whether tokens were counted with the model's own vocabulary.
+    pub exact: bool,
+}
+
+/// How large a history is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Size {
+    /// Messages.
+    pub messages: usize,
+    /// What belongs together.
+    pub units: usize,
+    /// Calls.
+    pub calls: usize,
+    /// Tokens, all of them.
+    pub tokens: u64,
+    /// Tokens of instructions and tools beside the messages.
+    pub around: u64,
+}
+
+/// What one strategy did.
+#[derive(Clone, Debug)]
+pub struct StageAccount {
+    /// Which.
+    pub stage: Stage,
+    /// Tokens before it.
+    pub before: u64,
+    /// Tokens after it.
+    pub after: u64,
+    /// Units that went.
+    pub gone: Vec<Gone>,
+    /// Answers that shrank.
+    pub shrunk: Vec<Shortened>,
+    /// The cut that was asked for and the one that was made.
+    pub cut: Option<Cut>,
+    /// Who wrote the summary, and how many tokens it has.
+    pub summary: Option<(String, u64)>,
+    /// What the engine had to mend behind it.
+    pub edits: Vec<Edit>,
+    /// Why it did not get as far as it should.
+    pub short: Option<CannotShrink>,
+}
+
+/// An answer that shrank.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shortened {
+    /// The message it is in; `None` if that message is no message of the input.
+    pub message: Option<usize>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// Its tokens before.
+    pub tokens: u64,
+    /// What is left.
+    pub keep: Keep,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Became {
+    /// It is there, byte for byte.
+    Kept,
+    /// It is there with shorter answers, or without reasoning that lost its past.
+    Changed,
+    /// A summary stands for it.
+    Condensed,
+    /// It is gone.
+    Gone,
+}
+
+/// What a prompt cache can still use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prefix {
+    /// The first message of the input that is not as it was.
+    pub message: usize,
+    /// Tokens in front of it, which stay in the cache.
+    pub tokens: u64,
+}
+
+impl Account {
+    /// Messages of the input that are gone, in ranges.
+    pub fn given_up(&self) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        let lost = self.messages.iter().enumerate().filter(|(_, (_, became))| match became {
+            Became::Gone | Became::Condensed => true,
+            Became::Kept | Became::Changed => false,
+        });
+        for (at, _) in lost {
+            match ranges.last_mut().filter(|range| range.end == at) {
+                Some(range) => range.end = at + 1,
+                None => ranges.push(at..at + 1),
+            }
+        }
+        ranges
+    }
+}

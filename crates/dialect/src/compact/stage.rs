@@ -1,0 +1,253 @@
+//! One strategy, carried out on a document.
+
+use std::ops::Range;
+
+use foxwedge_core::{
+    Edit, Kind, Transcript, Words, carry_out,
+    compact::{
+        CannotShrink, Clues, Counter, Gone, Limits, Plan, Scene, Weights, accept, budget, condense,
+        elide, importance, window,
+    },
+};
+
+use super::{
+    Became, CompactError, Mark, Settings, Shortened, Stage, StageAccount, Summarizer,
+    SummaryRequest, Work, clues, summary, weigh, words,
+};
+use crate::{
+    Reading,
+    canon::{History, decode_message},
+    document::Frame,
+    read, splice, want,
+};
+
+/// A plan is made of estimates. When the result is heavier, the next one aims so much lower; more
+/// often than this nobody has to.
+const ATTEMPTS: usize = 4;
+
+/// What a strategy made of a document.
+struct Done {
+    text: String,
+    marks: Vec<Mark>,
+    plan: Plan,
+    /// Tools of the answers that shrank.
+    tools: Vec<Option<String>>,
+    edits: Vec<Edit>,
+    summary: Option<(String, u64)>,
+    short: Option<CannotShrink>,
+}
+
+impl Work {
+    /// Runs one strategy.
+    pub(super) fn run(
+        &mut self,
+        stage: Stage,
+        settings: &Settings,
+        counter: &mut dyn Counter,
+        summarizer: &mut dyn Summarizer,
+    ) -> Result<(), CompactError> {
+        let done = self.made_by(stage, settings, counter, summarizer)?;
+        let mut account = self.told(stage, &done);
+        if !done.plan.is_empty() {
+            self.take(done.text, &done.marks, counter)?;
+        }
+        account.after = self.size.tokens;
+        for gone in account.gone.iter().filter(|_| done.plan.condense) {
+            for at in gone.messages.clone() {
+                if let Some((_, became)) = self.account.messages.get_mut(at) {
+                    *became = Became::Condensed;
+                }
+            }
+        }
+        self.account.stages.push(account);
+        Ok(())
+    }
+
+    /// Plans, carries out, looks at the result, and plans again if it is heavier than expected.
+    fn made_by(
+        &self,
+        stage: Stage,
+        settings: &Settings,
+        counter: &mut dyn Counter,
+        summarizer: &mut dyn Summarizer,
+    ) -> Result<Done, CompactError> {
+        let Reading { draft, frame } = read(&self.text, self.wire, want(self.question.profile))?;
+        let weights = weigh(&draft, frame, counter);
+        let transcript = draft.seal(&self.question);
+        let transcript = transcript.map_err(|report| CompactError::Unsound(Box::new(report)))?;
+        let clues = match stage {
+            Stage::Importance => clues(transcript.draft(), transcript.pairing()),
+            _ => Clues::default(),
+        };
+        let bench = Bench { work: self, transcript, frame, weights, clues, settings };
+        let mut aim = settings.limits;
+        for attempt in 0.. {
+            let done = bench.attempt(stage, aim, counter, summarizer)?;
+            let (Some(limits), Some(aimed), None) = (settings.limits, aim, &done.short) else {
+                return Ok(done);
+            };
+            let tokens = self.weight(&done.text, counter)?;
+            if tokens <= limits.most || attempt + 1 >= ATTEMPTS {
+                return Ok(done);
+            }
+            let lower = tokens - limits.most;
+            aim = Some(Limits {
+                most: aimed.most.saturating_sub(lower),
+                goal: aimed.goal.saturating_sub(lower),
+            });
+        }
+        unreachable!("the loop ends by itself")
+    }
+
+    fn weight(&self, text: &str, counter: &mut dyn Counter) -> Result<u64, CompactError> {
+        let reading = read(text, self.wire, want(self.question.profile))?;
+        Ok(weigh(&reading.draft, reading.frame, counter).total())
+    }
+
+    /// What a strategy did, in terms of the input.
+    fn told(&self, stage: Stage, done: &Done) -> StageAccount {
+        let gone = done.plan.gone.iter().map(|gone| Gone {
+            messages: self.in_input(gone.messages.clone()),
+            tokens: gone.tokens,
+            why: gone.why.clone(),
+        });
+        let shrunk = done.plan.shrunk.iter().zip(&done.tools).map(|(shrunk, tool)| Shortened {
+            message: self.messages.get(shrunk.message).and_then(|line| line.origin),
+            tool: tool.clone(),
+            tokens: shrunk.tokens,
+            keep: shrunk.keep,
+        });
+        let short = done
+            .short
+            .clone()
+            .map(|short| CannotShrink { messages: self.in_input(short.messages.clone()), ..short });
+        StageAccount {
+            stage,
+            before: self.size.tokens,
+            after: self.size.tokens,
+            gone: gone.collect(),
+            shrunk: shrunk.collect(),
+            cut: done.plan.cut,
+            summary: done.summary.clone(),
+            edits: done.edits.clone(),
+            short,
+        }
+    }
+
+    /// Where messages stood in the input; nowhere if they are new.
+    fn in_input(&self, messages: Range<usize>) -> Range<usize> {
+        let origins = || self.messages.get(messages.clone()).unwrap_or(&[]).iter();
+        let known = || origins().filter_map(|line| line.origin);
+        match (known().min(), known().max()) {
+            (Some(first), Some(last)) => first..last + 1,
+            _ => 0..0,
+        }
+    }
+}
+
+/// Everything a strategy needs, ready to be used several times.
+struct Bench<'b> {
+    work: &'b Work,
+    transcript: Transcript<'b>,
+    frame: Frame,
+    weights: Weights,
+    clues: Clues,
+    settings: &'b Settings,
+}
+
+impl Bench<'_> {
+    fn attempt(
+        &self,
+        stage: Stage,
+        limits: Option<Limits>,
+        counter: &mut dyn Counter,
+        summarizer: &mut dyn Summarizer,
+    ) -> Result<Done, CompactError> {
+        let (plan, short) = match self.plan(stage, limits)? {
+            Ok(plan) => (plan, None),
+            Err(short) => ((*short.best).clone(), Some(short)),
+        };
+        let draft = self.transcript.draft();
+        let language = self.settings.question.policy.language;
+        let mut words = Words { answers: words::left(draft, &plan, language), ..Words::default() };
+        let mut author = None;
+        if plan.condense {
+            let (text, tokens) = self.summary(&plan, limits, counter, summarizer)?;
+            words.summary = Some(text);
+            author = Some((summarizer.name().to_owned(), tokens));
+        }
+        let repair = carry_out(&self.transcript, &self.work.question, &plan, words);
+        if !repair.after.is_clean() {
+            return Err(CompactError::Unsound(Box::new(repair.after)));
+        }
+        let text = splice::apply(draft, self.frame, &repair).to_string();
+        let tools = plan.shrunk.iter().map(|shrunk| self.tool(shrunk.part)).collect();
+        let marks = Mark::all(&repair.slots);
+        Ok(Done { text, marks, tools, edits: repair.edits, summary: author, short, plan })
+    }
+
+    fn plan(
+        &self,
+        stage: Stage,
+        limits: Option<Limits>,
+    ) -> Result<Result<Plan, CannotShrink>, CompactError> {
+        let lines = self.work.messages.iter().enumerate();
+        let pinned = lines.filter(|(_, line)| {
+            line.origin.is_some_and(|origin| self.settings.pins.contains(&origin))
+        });
+        let pins: Vec<usize> = pinned.map(|(at, _)| at).collect();
+        let elision = &self.settings.elision;
+        let mut scene = Scene::new(&self.transcript, &self.weights, &self.clues, elision, &pins);
+        let needed = limits.ok_or(CompactError::NeedsBudget(stage));
+        Ok(match stage {
+            Stage::Window(fraction) => window(&mut scene, fraction, limits),
+            Stage::Budget => budget(&mut scene, needed?),
+            Stage::Elide => elide(&scene, needed?),
+            Stage::Importance => importance(&mut scene, needed?),
+            Stage::Summarize => {
+                let all = limits.map_or(self.weights.total(), |limits| limits.goal);
+                condense(&mut scene, self.settings.recent.unwrap_or(all / 4), limits)
+            }
+        })
+    }
+
+    /// Asks for a summary of what shall go, and judges it.
+    fn summary(
+        &self,
+        plan: &Plan,
+        limits: Option<Limits>,
+        counter: &mut dyn Counter,
+        summarizer: &mut dyn Summarizer,
+    ) -> Result<(String, u64), CompactError> {
+        let draft = self.transcript.draft();
+        let language = self.settings.question.policy.language;
+        let messages = plan.gone.iter().flat_map(|gone| gone.messages.clone());
+        let headers = messages.filter_map(|at| draft.messages.get(at));
+        let said = headers.map(|header| decode_message(header.span.of(draft.source), draft.wire));
+        let history = History { messages: said.collect::<Result<_, _>>()? };
+        let count = history.messages.len();
+        let condensed: u64 = plan.gone.iter().map(|gone| gone.tokens).sum();
+        let room = limits.map_or(u64::MAX, |limits| limits.goal.saturating_sub(plan.expected));
+        // Some of it goes into the heading; what is no shorter than half says too much.
+        let most = room.saturating_sub(32).min(condensed / 2).max(1);
+        let request = SummaryRequest { history, most, language };
+        let summary = summarizer
+            .summarize(&request)
+            .map_err(|why| CompactError::NoSummary { name: summarizer.name().to_owned(), why })?;
+        let text = summary::message(&summary, count, language);
+        let tokens = u64::from(counter.text(&text));
+        accept(plan, &summary, tokens)?;
+        Ok((text, tokens))
+    }
+
+    /// The tool whose answer a part is.
+    fn tool(&self, part: usize) -> Option<String> {
+        let (draft, pairing) = (self.transcript.draft(), self.transcript.pairing());
+        let at = pairing.answers.partition_point(|answer| answer.part < part);
+        let call = pairing.answers.get(at)?.fate.call()?;
+        match &draft.parts.get(pairing.calls.get(call)?.part)?.kind {
+            Kind::Call(call) => call.name.as_deref().map(str::to_owned),
+            _ => None,
+        }
+    }
+}

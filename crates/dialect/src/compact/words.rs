@@ -1,0 +1,163 @@
+//! What is left of answers that shrink. The words are stable, so that the same answer shrinks to
+//! the same bytes every time.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{
+    Draft, Language,
+    compact::{Keep, Plan, Shrunk},
+};
+
+use super::look::answers;
+use crate::canon::{Answer, Bit, decode_message};
+
+/// The new words of every answer that shrinks, in the order of the plan.
+pub(super) fn left(draft: &Draft<'_>, plan: &Plan, language: Language) -> Vec<String> {
+    plan.shrunk.iter().map(|shrunk| left_of(draft, shrunk, language)).collect()
+}
+
+fn left_of(draft: &Draft<'_>, shrunk: &Shrunk, language: Language) -> String {
+    let Some(message) = draft.messages.get(shrunk.message) else { return String::new() };
+    // The answer's place among the answers of its message.
+    let before = draft.parts.get(message.range().start..shrunk.part).unwrap_or(&[]);
+    let index =
+        before.iter().filter(|part| matches!(part.kind, foxwedge_core::Kind::Answer(_))).count();
+    let said = decode_message(message.span.of(draft.source), draft.wire).ok();
+    let answer = said.as_ref().and_then(|said| answers(said).nth(index));
+    let Some(answer) = answer else { return cleared(shrunk.tokens, language) };
+    match shrunk.keep {
+        Keep::Text => {
+            let text = text(answer);
+            let note = unseen(media(answer), language);
+            if text.is_empty() { note } else { format!("{text}\n{note}") }
+        }
+        Keep::Ends(tokens) => ends(answer, tokens, shrunk.tokens, language),
+        Keep::Note => cleared(shrunk.tokens, language),
+    }
+}
+
+/// Beginning and end of what an answer says.
+fn ends(answer: &Answer<'_>, tokens: u32, all: u64, language: Language) -> String {
+    let text = text(answer);
+    let budget = share(text.len(), u64::from(tokens), all);
+    if budget >= text.len() {
+        return unseen(media(answer), language) + "\n" + &text;
+    }
+    // The beginning says what it is, the end how it went.
+    let head = floor(&text, budget * 2 / 3);
+    let tail = ceil(&text, text.len() - (budget - budget * 2 / 3));
+    let left_out = all.saturating_sub(u64::from(tokens));
+    format!(
+        "{}\n{}\n{}",
+        text.get(..head).unwrap_or(""),
+        elided(left_out, language),
+        text.get(tail..).unwrap_or("")
+    )
+}
+
+/// `bytes × part ÷ all`, without overflow.
+fn share(bytes: usize, part: u64, all: u64) -> usize {
+    let share = bytes as u128 * u128::from(part) / u128::from(all.max(1));
+    usize::try_from(share).unwrap_or(usize::MAX)
+}
+
+/// The last place at or before `at` where a text can be cut; at the end of a line if one is near.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let line = text.get(..at).and_then(|head| head.rfind('\n'));
+    line.filter(|line| at - line <= at / 4).unwrap_or(at)
+}
+
+/// The first place at or behind `at` where a text can be cut; at the start of a line if one is near.
+fn ceil(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    let rest = text.len() - at;
+    let line = text.get(at..).and_then(|tail| tail.find('\n'));
+    line.filter(|line| *line <= rest / 4).map_or(at, |line| at + line + 1)
+}
+
+/// Everything an answer says in words.
+pub(super) fn text<'s>(answer: &'s Answer<'_>) -> Cow<'s, str> {
+    let mut texts = answer.parts.iter().filter_map(|part| match part.bit() {
+        Bit::Text(text) => Some(&**text),
+        Bit::Other(other) => Some(&*other.json),
+        _ => None,
+    });
+    let Some(first) = texts.next() else { return Cow::Borrowed("") };
+    match texts.next() {
+        None => Cow::Borrowed(first),
+        Some(second) => {
+            let mut all = format!("{first}\n{second}");
+            texts.for_each(|text| {
+                all.push('\n');
+                all.push_str(text);
+            });
+            Cow::Owned(all)
+        }
+    }
+}
+
+fn media(answer: &Answer<'_>) -> usize {
+    answer.parts.iter().filter(|part| matches!(part.bit(), Bit::Media(_))).count()
+}
+
+/// Stands for an answer that was cleared.
+fn cleared(tokens: u64, language: Language) -> String {
+    match language {
+        Language::English => format!(
+            "[foxwedge] The call ran; its answer of about {tokens} tokens was cleared to save space."
+        ),
+        Language::Chinese => {
+            format!("[foxwedge] 调用已执行；为节省空间，约 {tokens} 个 token 的结果已清除。")
+        }
+    }
+}
+
+/// Stands for the middle of an answer.
+fn elided(tokens: u64, language: Language) -> String {
+    match language {
+        Language::English => {
+            format!("[foxwedge] … about {tokens} tokens were left out here to save space …")
+        }
+        Language::Chinese => format!("[foxwedge] ……为节省空间，此处省略约 {tokens} 个 token……"),
+    }
+}
+
+/// Stands for images and files of an answer.
+fn unseen(count: usize, language: Language) -> String {
+    match language {
+        Language::English => {
+            format!("[foxwedge] Images and files were left out here to save space: {count}")
+        }
+        Language::Chinese => format!("[foxwedge] 为节省空间，此处省略图片和文件：{count}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canon::Part;
+
+    fn answer(text: &str) -> Answer<'_> {
+        let parts = vec![Part::new(Bit::Text(text.into()))];
+        Answer { id: None, name: None, parts, error: false }
+    }
+
+    #[test]
+    fn ends_are_cut_between_characters_and_at_lines_if_they_are_near() {
+        let long = "字".repeat(900);
+        let left = ends(&answer(&long), 30, 900, Language::English);
+        assert!(left.starts_with('字') && left.ends_with('字'), "{left}");
+        assert!(left.contains("about 870 tokens"), "{left}");
+        let lines: String = (0..200).map(|line| format!("line {line}\n")).collect();
+        let left = ends(&answer(&lines), 40, 600, Language::English);
+        assert!(left.lines().all(|line| line.starts_with("line ") || line.contains("[foxwedge]")));
+        assert!(left.starts_with("line 0\n") && left.trim_end().ends_with("line 199"), "{left}");
+    }
+}
