@@ -11,12 +11,12 @@ mod tell;
 mod summary;
 mod digest;
 mod account;
+mod work;
 mod stage;
 
 use foxwedge_core::{
-    Question, Report, RuleSet, Slot, Wire,
-    compact::{CannotShrink, Counter, Elision, Fraction, Limits, Refusal, units},
-    pair, repair,
+    Question, Report, Span, Wire,
+    compact::{CannotShrink, Counter, Elision, Fraction, Limits, Refusal},
 };
 
 pub use account::{Account, Became, Prefix, Shortened, Size, StageAccount};
@@ -24,7 +24,8 @@ pub use digest::Digest;
 pub use look::{clues, weigh};
 pub use summary::{Summarizer, SummaryRequest};
 
-use crate::{ReadError, Reading, read, want};
+use crate::ReadError;
+use work::Work;
 
 /// A strategy.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,7 +108,7 @@ pub struct Line {
     /// Whether it is that message, byte for byte.
     pub kept: bool,
     /// Where it lies in the text.
-    pub span: foxwedge_core::Span,
+    pub span: Span,
 }
 
 /// Why a document stays as it is.
@@ -158,172 +159,5 @@ pub fn compact(
         }
         work.run(stage, settings, counter, summarizer)?;
     }
-    work.finish(source, settings)
-}
-
-/// A document on its way from one strategy to the next.
-struct Work {
-    wire: Wire,
-    /// What was asked, without the rules that the input breaks for good.
-    question: Question,
-    text: String,
-    messages: Vec<Line>,
-    size: Size,
-    account: Account,
-}
-
-impl Work {
-    /// Reads a document and makes it sound.
-    fn new(
-        source: &str,
-        wire: Wire,
-        settings: &Settings,
-        counter: &mut dyn Counter,
-    ) -> Result<Work, CompactError> {
-        let question = settings.question;
-        let reading = read(source, wire, want(question.profile))?;
-        let repair = repair(&reading.draft, &question);
-        let weights = weigh(&reading.draft, reading.frame, counter);
-        let messages = reading.draft.messages.iter().enumerate();
-        let messages =
-            messages.map(|(at, message)| Line { origin: Some(at), kept: true, span: message.span });
-        let account = Account {
-            before: size(&reading, weights.total(), weights.around),
-            messages: (0..weights.len()).map(|at| (weights.of_message(at), Became::Kept)).collect(),
-            repaired: repair.edits.clone(),
-            exact: weights.exact,
-            ..Account::default()
-        };
-        let mut work = Work {
-            wire,
-            question: without(question, &repair.after),
-            text: source.to_owned(),
-            messages: messages.collect(),
-            size: account.before,
-            account,
-        };
-        work.account.remaining = repair.after.clone();
-        if !repair.is_untouched() {
-            let text = reading.apply(&repair).to_string();
-            let marks = Mark::all(&repair.slots);
-            work.take(text, &marks, counter)?;
-        }
-        Ok(work)
-    }
-
-    /// Takes over what a repair made of the document.
-    fn take(
-        &mut self,
-        text: String,
-        marks: &[Mark],
-        counter: &mut dyn Counter,
-    ) -> Result<(), CompactError> {
-        let reading = read(&text, self.wire, want(self.question.profile))?;
-        let weights = weigh(&reading.draft, reading.frame, counter);
-        self.size = size(&reading, weights.total(), weights.around);
-        let mut lines = Vec::with_capacity(marks.len());
-        let mut there = vec![false; self.account.messages.len()];
-        for (mark, message) in marks.iter().zip(&reading.draft.messages) {
-            let old = mark.origin.and_then(|at| self.messages.get(at)).copied();
-            let origin = old.and_then(|line| line.origin);
-            let kept = old.is_some_and(|line| line.kept) && !mark.touched;
-            if let Some(at) = origin {
-                there[at] = true;
-                if let Some((_, became)) = self.account.messages.get_mut(at).filter(|_| !kept) {
-                    *became = Became::Changed;
-                }
-            }
-            lines.push(Line { origin, kept, span: message.span });
-        }
-        for ((_, became), there) in self.account.messages.iter_mut().zip(there) {
-            if !there && matches!(became, Became::Kept | Became::Changed) {
-                *became = Became::Gone;
-            }
-        }
-        self.messages = lines;
-        self.text = text;
-        Ok(())
-    }
-
-    /// Whether nothing has to happen any more.
-    fn is_enough(&self, settings: &Settings, stage: Stage) -> Result<bool, CompactError> {
-        match (settings.limits, stage) {
-            (Some(limits), _) => Ok(self.size.tokens <= limits.most),
-            (None, Stage::Window(_) | Stage::Summarize) => Ok(false),
-            (None, Stage::Budget | Stage::Elide | Stage::Importance) => {
-                Err(CompactError::NeedsBudget(stage))
-            }
-        }
-    }
-
-    fn finish(mut self, source: &str, settings: &Settings) -> Result<Compacted, CompactError> {
-        if let Some(limits) = settings.limits
-            && self.size.tokens > limits.most
-        {
-            let short = self.account.stages.iter_mut().rev().find_map(|stage| stage.short.take());
-            let short = short.unwrap_or_else(|| CannotShrink {
-                messages: 0..0,
-                hold: foxwedge_core::compact::Hold::Free,
-                needs: self.size.tokens,
-                least: self.size.tokens,
-                budget: limits.most,
-                best: Box::default(),
-            });
-            return Err(CompactError::CannotShrink(Box::new(short)));
-        }
-        self.account.after = self.size;
-        let first = self
-            .messages
-            .iter()
-            .enumerate()
-            .position(|(at, line)| !line.kept || line.origin != Some(at))
-            .unwrap_or(self.messages.len());
-        if self.text != source {
-            let tokens = self.account.messages.iter().take(first).map(|(tokens, _)| tokens);
-            let tokens = self.account.before.around + tokens.sum::<u64>();
-            self.account.prefix = Some(Prefix { message: first, tokens });
-        }
-        Ok(Compacted {
-            changed: self.text != source,
-            text: self.text,
-            messages: self.messages,
-            account: self.account,
-        })
-    }
-}
-
-/// What a repair made of a message.
-#[derive(Clone, Copy)]
-struct Mark {
-    /// The message it was.
-    origin: Option<usize>,
-    touched: bool,
-}
-
-impl Mark {
-    fn all(slots: &[Slot<'_>]) -> Vec<Mark> {
-        slots.iter().map(|slot| Mark { origin: slot.origin, touched: slot.touched }).collect()
-    }
-}
-
-/// A question without the rules that were broken for good: nothing can be proven about those.
-fn without(mut question: Question, report: &Report) -> Question {
-    let mut rules: RuleSet = question.rules;
-    for finding in &report.findings {
-        rules.remove(finding.rule.code);
-    }
-    question.rules = rules;
-    question
-}
-
-fn size(reading: &Reading<'_>, tokens: u64, around: u64) -> Size {
-    let draft = &reading.draft;
-    let pairing = pair(draft);
-    Size {
-        messages: draft.messages.len(),
-        units: units(draft, &pairing).len(),
-        calls: pairing.calls.len(),
-        tokens,
-        around,
-    }
+    work.finish(source, settings, counter)
 }

@@ -13,12 +13,12 @@ use super::{
 /// If what has to stay does not fit, shrunk as far as it goes.
 pub fn budget(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
     let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most {
+    if plan.expected <= limits.most() {
         return Ok(plan);
     }
     scene.hold_ends(true);
     for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
-        if plan.expected <= limits.goal {
+        if plan.expected <= limits.goal() {
             return Ok(plan);
         }
         plan.drop(scene, unit, Why::Oldest);
@@ -32,11 +32,11 @@ pub(super) fn inside(
     mut plan: Plan,
     limits: Limits,
 ) -> Result<Plan, CannotShrink> {
-    if plan.expected > limits.goal {
-        elide::last_resort(scene, &mut plan, limits.goal);
+    if plan.expected > limits.goal() {
+        elide::last_resort(scene, &mut plan, limits.goal());
     }
     // The goal is a wish, the limit is not.
-    if plan.expected <= limits.most { Ok(plan) } else { Err(cannot(scene, plan, limits)) }
+    if plan.expected <= limits.most() { Ok(plan) } else { Err(cannot(scene, plan, limits)) }
 }
 
 /// Names the heaviest unit that stays.
@@ -63,5 +63,5 @@ pub(super) fn cannot(scene: &Scene<'_, '_>, plan: Plan, limits: Limits) -> Canno
         _ => (scene.weights.around, 0..0, Hold::Free),
     };
     let (least, best) = (plan.expected, Box::new(plan));
-    CannotShrink { messages, hold, needs, least, budget: limits.most, best }
+    CannotShrink { messages, hold, needs, least, budget: limits.most(), best }
 }

@@ -20,32 +20,19 @@ pub fn condense(
     limits: Option<Limits>,
 ) -> Result<Plan, CannotShrink> {
     let mut plan = Plan::nothing(scene);
-    if limits.is_some_and(|limits| plan.expected <= limits.most) {
+    if limits.is_some_and(|limits| plan.expected <= limits.most()) {
         return Ok(plan);
     }
     scene.hold_ends(false);
-    let mut left = recent;
-    let mut keep = scene.units.len();
-    for (at, unit) in scene.units.iter().enumerate().rev() {
-        let tokens = scene.tokens(unit);
-        if unit.hold == Hold::Free && tokens > left {
-            break;
-        }
-        left = left.saturating_sub(tokens);
-        keep = at;
-    }
-    for unit in scene.units.iter().take(keep).filter(|unit| unit.hold == Hold::Free) {
+    scene.hold_newest(recent);
+    for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
         plan.drop(scene, unit, Why::Condensed);
     }
     plan.condense = !plan.gone.is_empty();
     let Some(limits) = limits else { return Ok(plan) };
-    let room = Limits { most: less(limits.most), goal: less(limits.goal) };
-    if plan.expected <= room.goal { Ok(plan) } else { budget::inside(scene, plan, room) }
-}
-
-/// What is left when a summary has its least room.
-fn less(tokens: u64) -> u64 {
-    tokens - (tokens / 16).min(1_000)
+    // Room for a summary.
+    let room = limits.lower((limits.goal() / 16).min(1_000));
+    if plan.expected <= room.goal() { Ok(plan) } else { budget::inside(scene, plan, room) }
 }
 
 /// Why a summary is not taken.

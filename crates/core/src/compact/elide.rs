@@ -72,7 +72,7 @@ const WORTH: u64 = 48;
 pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
     let elision = scene.elision;
     let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most {
+    if plan.expected <= limits.most() {
         return Ok(plan);
     }
     let recent = scene.units.len().saturating_sub(elision.recent);
@@ -88,10 +88,10 @@ pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink
         (Pass::Long, spare, usize::MAX),
     ];
     for (pass, keep, upto) in passes {
-        work.pass(scene, &mut plan, pass, keep, upto, limits.goal);
+        work.pass(scene, &mut plan, pass, keep, upto, limits.goal());
     }
     work.finish(scene, &mut plan);
-    if plan.expected <= limits.most { Ok(plan) } else { Err(budget::cannot(scene, plan, limits)) }
+    if plan.expected <= limits.most() { Ok(plan) } else { Err(budget::cannot(scene, plan, limits)) }
 }
 
 /// Shrinks whatever answers are left in a plan: images, then down to the ends, then to a note.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::{
     budget,
     clues::{CallClue, Effect},
-    plan::{CannotShrink, Limits, Plan, Scene, Why},
+    plan::{CannotShrink, Gone, Limits, Plan, Scene, Why},
     score::{Reason, Score},
     units::Hold,
 };
@@ -20,18 +20,31 @@ use crate::draft::Kind;
 /// If what has to stay does not fit, shrunk as far as it goes.
 pub fn importance(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
     let mut plan = Plan::nothing(scene);
-    if plan.expected <= limits.most {
+    if plan.expected <= limits.most() {
         return Ok(plan);
     }
     scene.hold_ends(true);
+    scene.hold_newest(limits.goal() / 4);
     let scores = scores(scene);
+    let mut gone = Vec::new();
     for at in by_points(&scores) {
-        if plan.expected <= limits.goal {
+        if plan.expected <= limits.goal() {
             break;
         }
+        if let Some(unit) = scene.units.get(at).filter(|unit| unit.hold == Hold::Free) {
+            plan.expected = plan.expected.saturating_sub(scene.tokens(unit));
+            gone.push(at);
+        }
+    }
+    // The last to go may have been large: what fits beside the rest stays after all.
+    for at in gone.into_iter().rev() {
         let (Some(unit), Some(&score)) = (scene.units.get(at), scores.get(at)) else { continue };
-        if unit.hold == Hold::Free {
-            plan.drop(scene, unit, Why::Unimportant(score));
+        if plan.expected + scene.tokens(unit) <= limits.goal() {
+            plan.expected += scene.tokens(unit);
+        } else {
+            let tokens = scene.tokens(unit);
+            let why = Why::Unimportant(score);
+            plan.gone.push(Gone { messages: unit.messages.clone(), tokens, why });
         }
     }
     plan.gone.sort_by_key(|gone| gone.messages.start);

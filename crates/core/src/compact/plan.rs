@@ -70,6 +70,20 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
+    /// Holds the newest units that fit into so many tokens.
+    pub(super) fn hold_newest(&mut self, tokens: u64) {
+        let mut left = tokens;
+        for unit in self.units.iter_mut().rev() {
+            let Some(rest) = left.checked_sub(self.weights.of(unit.messages.clone())) else {
+                break;
+            };
+            left = rest;
+            if unit.hold == Hold::Free {
+                unit.hold = Hold::End;
+            }
+        }
+    }
+
     /// Whether a message is the user's own: words or pictures, and no answers.
     pub(super) fn is_wish(&self, message: usize) -> bool {
         let draft = self.transcript.draft();
@@ -84,17 +98,36 @@ impl<'s, 'a> Scene<'s, 'a> {
 /// How many tokens a history may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Above this many tokens something has to happen.
-    pub most: u64,
-    /// Then it shrinks to so many; a lower mark than `most` makes compactions, and with them lost
-    /// prompt caches, rarer.
-    pub goal: u64,
+    most: u64,
+    goal: u64,
 }
 
 impl Limits {
+    /// Above `most` tokens something has to happen, and then it shrinks to `goal`: a lower mark
+    /// makes compactions, and with them lost prompt caches, rarer. The goal is never above `most`.
+    pub fn new(most: u64, goal: u64) -> Limits {
+        Limits { most, goal: goal.min(most) }
+    }
+
     /// The same mark for both.
     pub fn exactly(tokens: u64) -> Limits {
-        Limits { most: tokens, goal: tokens }
+        Limits::new(tokens, tokens)
+    }
+
+    /// Above this something has to happen.
+    pub fn most(self) -> u64 {
+        self.most
+    }
+
+    /// It shrinks to this.
+    pub fn goal(self) -> u64 {
+        self.goal
+    }
+
+    /// Both marks lower by so much.
+    #[must_use]
+    pub fn lower(self, by: u64) -> Limits {
+        Limits { most: self.most.saturating_sub(by), goal: self.goal.saturating_sub(by) }
     }
 }
 
@@ -214,22 +247,30 @@ pub struct CannotShrink {
 impl std::fmt::Display for CannotShrink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let CannotShrink { messages, hold, needs, least, budget, best: _ } = self;
-        if messages.is_empty() {
+        f.write_str("cannot shrink: ")?;
+        let Some(last) = messages.clone().last() else {
             return write!(
                 f,
-                "cannot shrink: what stands around the messages alone needs {least} tokens, and {budget} are allowed"
+                "what stands around the messages needs {needs} tokens, all that has to stay {least}, and {budget} are allowed"
+            );
+        };
+        let place = match messages.len() {
+            1 => format!("message {last}"),
+            _ => format!("messages {}–{last}", messages.start),
+        };
+        let why = match hold {
+            Hold::Free => String::new(),
+            hold => format!(", {}", hold.name()),
+        };
+        if needs > budget {
+            return write!(
+                f,
+                "this one unit ({place}{why}) needs {needs} tokens, and {budget} are allowed"
             );
         }
-        let last = messages.end - 1;
-        let place = if messages.len() == 1 {
-            format!("message {last}")
-        } else {
-            format!("messages {}–{last}", messages.start)
-        };
         write!(
             f,
-            "cannot shrink: {place} alone ({}) needs {needs} tokens; all that has to stay needs {least}, and {budget} are allowed",
-            hold.name()
+            "all that has to stay needs {least} tokens, and {budget} are allowed; the largest unit ({place}{why}) needs {needs}"
         )
     }
 }

@@ -20,7 +20,7 @@ pub fn window(
     limits: Option<Limits>,
 ) -> Result<Plan, CannotShrink> {
     let total = scene.weights.total();
-    if limits.is_some_and(|limits| total <= limits.most) {
+    if limits.is_some_and(|limits| total <= limits.most()) {
         return Ok(Plan::nothing(scene));
     }
     hold_ends(scene);
@@ -32,7 +32,7 @@ pub fn window(
         }
         let asked = plan.cut.map_or(cut.asked, |first| first.asked);
         plan.cut = Some(Cut { asked, made: cut.made });
-        if limits.is_none_or(|limits| plan.expected <= limits.goal) {
+        if limits.is_none_or(|limits| plan.expected <= limits.goal()) {
             return Ok(plan);
         }
     }

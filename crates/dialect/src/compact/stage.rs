@@ -11,8 +11,9 @@ use foxwedge_core::{
 };
 
 use super::{
-    Became, CompactError, Mark, Settings, Shortened, Stage, StageAccount, Summarizer,
-    SummaryRequest, Work, clues, summary, weigh, words,
+    Became, CompactError, Settings, Shortened, Stage, StageAccount, Summarizer, SummaryRequest,
+    clues, summary, weigh, words,
+    work::{Change, Work},
 };
 use crate::{
     Reading,
@@ -28,7 +29,7 @@ const ATTEMPTS: usize = 4;
 /// What a strategy made of a document.
 struct Done {
     text: String,
-    marks: Vec<Mark>,
+    change: Change,
     plan: Plan,
     /// Tools of the answers that shrank.
     tools: Vec<Option<String>>,
@@ -49,9 +50,15 @@ impl Work {
         let done = self.made_by(stage, settings, counter, summarizer)?;
         let mut account = self.told(stage, &done);
         if !done.plan.is_empty() {
-            self.take(done.text, &done.marks, counter)?;
+            self.take(done.text, &done.change, counter)?;
         }
         account.after = self.size.tokens;
+        if settings.limits.is_some_and(|limits| self.size.tokens <= limits.most()) {
+            account.short = None;
+        }
+        if let Some(short) = &mut account.short {
+            short.least = self.size.tokens;
+        }
         for gone in account.gone.iter().filter(|_| done.plan.condense) {
             for at in gone.messages.clone() {
                 if let Some((_, became)) = self.account.messages.get_mut(at) {
@@ -87,14 +94,10 @@ impl Work {
                 return Ok(done);
             };
             let tokens = self.weight(&done.text, counter)?;
-            if tokens <= limits.most || attempt + 1 >= ATTEMPTS {
+            if tokens <= limits.most() || attempt + 1 >= ATTEMPTS {
                 return Ok(done);
             }
-            let lower = tokens - limits.most;
-            aim = Some(Limits {
-                most: aimed.most.saturating_sub(lower),
-                goal: aimed.goal.saturating_sub(lower),
-            });
+            aim = Some(aimed.lower(tokens - limits.most()));
         }
         unreachable!("the loop ends by itself")
     }
@@ -112,15 +115,11 @@ impl Work {
             why: gone.why.clone(),
         });
         let shrunk = done.plan.shrunk.iter().zip(&done.tools).map(|(shrunk, tool)| Shortened {
-            message: self.messages.get(shrunk.message).and_then(|line| line.origin),
+            message: self.origins.get(shrunk.message).copied().flatten(),
             tool: tool.clone(),
             tokens: shrunk.tokens,
             keep: shrunk.keep,
         });
-        let short = done
-            .short
-            .clone()
-            .map(|short| CannotShrink { messages: self.in_input(short.messages.clone()), ..short });
         StageAccount {
             stage,
             before: self.size.tokens,
@@ -130,16 +129,15 @@ impl Work {
             cut: done.plan.cut,
             summary: done.summary.clone(),
             edits: done.edits.clone(),
-            short,
+            short: done.short.clone(),
         }
     }
 
     /// Where messages stood in the input; nowhere if they are new.
-    fn in_input(&self, messages: Range<usize>) -> Range<usize> {
-        let origins = || self.messages.get(messages.clone()).unwrap_or(&[]).iter();
-        let known = || origins().filter_map(|line| line.origin);
+    pub(super) fn in_input(&self, messages: Range<usize>) -> Range<usize> {
+        let known = || self.origins.get(messages.clone()).unwrap_or(&[]).iter().flatten();
         match (known().min(), known().max()) {
-            (Some(first), Some(last)) => first..last + 1,
+            (Some(&first), Some(&last)) => first..last + 1,
             _ => 0..0,
         }
     }
@@ -182,8 +180,8 @@ impl Bench<'_> {
         }
         let text = splice::apply(draft, self.frame, &repair).to_string();
         let tools = plan.shrunk.iter().map(|shrunk| self.tool(shrunk.part)).collect();
-        let marks = Mark::all(&repair.slots);
-        Ok(Done { text, marks, tools, edits: repair.edits, summary: author, short, plan })
+        let change = Change::of(&repair);
+        Ok(Done { text, change, tools, edits: repair.edits, summary: author, short, plan })
     }
 
     fn plan(
@@ -191,10 +189,9 @@ impl Bench<'_> {
         stage: Stage,
         limits: Option<Limits>,
     ) -> Result<Result<Plan, CannotShrink>, CompactError> {
-        let lines = self.work.messages.iter().enumerate();
-        let pinned = lines.filter(|(_, line)| {
-            line.origin.is_some_and(|origin| self.settings.pins.contains(&origin))
-        });
+        let is_pin = |origin: &usize| self.work.pins.binary_search(origin).is_ok();
+        let origins = self.work.origins.iter().enumerate();
+        let pinned = origins.filter(|(_, origin)| origin.as_ref().is_some_and(is_pin));
         let pins: Vec<usize> = pinned.map(|(at, _)| at).collect();
         let elision = &self.settings.elision;
         let mut scene = Scene::new(&self.transcript, &self.weights, &self.clues, elision, &pins);
@@ -205,7 +202,7 @@ impl Bench<'_> {
             Stage::Elide => elide(&scene, needed?),
             Stage::Importance => importance(&mut scene, needed?),
             Stage::Summarize => {
-                let all = limits.map_or(self.weights.total(), |limits| limits.goal);
+                let all = limits.map_or(self.weights.total(), Limits::goal);
                 condense(&mut scene, self.settings.recent.unwrap_or(all / 4), limits)
             }
         })
@@ -227,7 +224,7 @@ impl Bench<'_> {
         let history = History { messages: said.collect::<Result<_, _>>()? };
         let count = history.messages.len();
         let condensed: u64 = plan.gone.iter().map(|gone| gone.tokens).sum();
-        let room = limits.map_or(u64::MAX, |limits| limits.goal.saturating_sub(plan.expected));
+        let room = limits.map_or(u64::MAX, |limits| limits.goal().saturating_sub(plan.expected));
         // Some of it goes into the heading; what is no shorter than half says too much.
         let most = room.saturating_sub(32).min(condensed / 2).max(1);
         let request = SummaryRequest { history, most, language };
