@@ -4,6 +4,7 @@
 //! carried out by the engine, the result is read and weighed again. The caller gets a document that
 //! is sound and within its limits, or an error and the document as it was.
 
+mod weigh;
 mod look;
 mod hints;
 mod words;
@@ -14,6 +15,8 @@ mod account;
 mod work;
 mod stage;
 
+use std::borrow::Cow;
+
 use foxwedge_core::{
     Question, Report, Span, Wire,
     compact::{CannotShrink, Counter, Elision, Fraction, Limits, Refusal},
@@ -21,8 +24,9 @@ use foxwedge_core::{
 
 pub use account::{Account, Became, Prefix, Shortened, Size, StageAccount};
 pub use digest::Digest;
-pub use look::{clues, weigh};
+pub use look::clues;
 pub use summary::{Summarizer, SummaryRequest};
+pub use weigh::weigh;
 
 use crate::ReadError;
 use work::Work;
@@ -89,15 +93,20 @@ impl Settings {
 
 /// A shorter document.
 #[derive(Clone, Debug)]
-pub struct Compacted {
-    /// Its text.
-    pub text: String,
-    /// Whether it is another one than the input.
-    pub changed: bool,
+pub struct Compacted<'a> {
+    /// Its text: the input itself, if nothing had to happen.
+    pub text: Cow<'a, str>,
     /// Its messages, in order.
     pub messages: Vec<Line>,
     /// What was done.
     pub account: Account,
+}
+
+impl Compacted<'_> {
+    /// Whether it is another document than the input.
+    pub fn is_changed(&self) -> bool {
+        matches!(self.text, Cow::Owned(_))
+    }
 }
 
 /// A message of a shorter document.
@@ -145,13 +154,13 @@ pub enum CompactError {
 /// # Errors
 /// If it cannot be read, cannot be repaired, cannot become short enough, or if nobody could
 /// summarize it. The document then stays as it is.
-pub fn compact(
-    source: &str,
+pub fn compact<'a>(
+    source: &'a str,
     wire: Wire,
     settings: &Settings,
     counter: &mut dyn Counter,
     summarizer: &mut dyn Summarizer,
-) -> Result<Compacted, CompactError> {
+) -> Result<Compacted<'a>, CompactError> {
     let mut work = Work::new(source, wire, settings, counter)?;
     for &stage in &settings.stages {
         if work.is_enough(settings, stage)? {
@@ -159,5 +168,5 @@ pub fn compact(
         }
         work.run(stage, settings, counter, summarizer)?;
     }
-    work.finish(source, settings, counter)
+    work.finish(settings)
 }

@@ -14,7 +14,7 @@ mod strings;
 mod write;
 
 pub(crate) use scanner::{Scanner, Shape};
-pub(crate) use strings::{Str, is_blank, unescape};
+pub(crate) use strings::{Str, is_blank, unescape, unescape_into};
 pub(crate) use write::{compact, escape_into, quote};
 
 /// Why a text is not JSON, or not the JSON we expect, and where.

@@ -28,6 +28,13 @@ impl Default for Elision {
     }
 }
 
+impl Elision {
+    fn treatment(&self, tool: &str) -> Treatment {
+        let rule = self.tools.iter().find(|rule| rule.fits(tool));
+        rule.map_or(Treatment::Any, |rule| rule.treatment)
+    }
+}
+
 /// What may happen to the answers of some tools.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolRule {
@@ -172,14 +179,13 @@ impl Eliding {
             if !family.takes_words() || family == Family::Shell {
                 continue;
             }
-            let name = match &draft.parts[call.part].kind {
-                Kind::Call(call) => call.name.as_deref().unwrap_or(""),
-                _ => "",
+            let treatment = match &draft.parts[call.part].kind {
+                Kind::Call(call) if !elision.tools.is_empty() => {
+                    let name = call.name.as_deref().unwrap_or("");
+                    *known.entry(name).or_insert_with(|| elision.treatment(name))
+                }
+                _ => Treatment::Any,
             };
-            let treatment = *known.entry(name).or_insert_with(|| {
-                let rule = elision.tools.iter().find(|rule| rule.fits(name));
-                rule.map_or(Treatment::Any, |rule| rule.treatment)
-            });
             if treatment != Treatment::Keep {
                 answers.push(Candidate {
                     message: answer.message,

@@ -3,7 +3,10 @@
 //! Every unit gets points; what was read or done again later has none. Units go by their points,
 //! and among equals the oldest first.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasherDefault, Hasher},
+};
 
 use super::{
     budget,
@@ -78,14 +81,17 @@ pub fn scores(scene: &Scene<'_, '_>) -> Vec<Score> {
             if constraints.next_if_eq(&message).is_some() {
                 score.add(Reason::Constraint);
             }
-            if scene.is_wish(message) {
-                score.add(Reason::User);
-            }
             let Some(header) = draft.messages.get(message) else { continue };
-            calls |= draft.calls_in(header);
-            let text = |kind: &Kind<'_>| matches!(kind, Kind::Text(_));
-            words |= header.role.is_assistant()
-                && draft.parts_of(header).iter().any(|part| text(&part.kind));
+            if header.role.is_user() {
+                if scene.is_wish(message) {
+                    score.add(Reason::User);
+                }
+            } else if header.role.is_assistant() {
+                for part in draft.parts_of(header) {
+                    calls |= matches!(part.kind, Kind::Call(_));
+                    words |= matches!(part.kind, Kind::Text(_));
+                }
+            }
         }
         if words && !calls {
             score.add(Reason::Decision);
@@ -138,17 +144,39 @@ fn look_back(scene: &Scene<'_, '_>, scores: &mut [Score]) {
     }
 }
 
+/// Clues are digests: they need no hashing any more.
+type Digests = HashSet<u64, BuildHasherDefault<Same>>;
+
+#[derive(Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// What happened later.
 #[derive(Default)]
 struct Later {
     /// Calls that were made.
-    made: HashSet<u64>,
+    made: Digests,
     /// Calls that worked.
-    worked: HashSet<u64>,
+    worked: Digests,
     /// Files that were read or changed.
-    files: HashSet<u64>,
+    files: Digests,
     /// Files that were touched just now.
-    recent: HashSet<u64>,
+    recent: Digests,
 }
 
 impl Later {

@@ -5,14 +5,14 @@ use std::ops::Range;
 use foxwedge_core::{
     Edit, Kind, Transcript, Words, carry_out,
     compact::{
-        CannotShrink, Clues, Counter, Gone, Limits, Plan, Scene, Weights, accept, budget, condense,
-        elide, importance, window,
+        CannotShrink, Clues, Counter, Gone, Limits, Plan, Scene, accept, budget, condense, elide,
+        importance, window,
     },
 };
 
 use super::{
     Became, CompactError, Settings, Shortened, Stage, StageAccount, Summarizer, SummaryRequest,
-    clues, summary, weigh, words,
+    clues, summary, words,
     work::{Change, Work},
 };
 use crate::{
@@ -28,7 +28,6 @@ const ATTEMPTS: usize = 4;
 
 /// What a strategy made of a document.
 struct Done {
-    text: String,
     change: Change,
     plan: Plan,
     /// Tools of the answers that shrank.
@@ -38,7 +37,7 @@ struct Done {
     short: Option<CannotShrink>,
 }
 
-impl Work {
+impl Work<'_> {
     /// Runs one strategy.
     pub(super) fn run(
         &mut self,
@@ -50,7 +49,7 @@ impl Work {
         let done = self.made_by(stage, settings, counter, summarizer)?;
         let mut account = self.told(stage, &done);
         if !done.plan.is_empty() {
-            self.take(done.text, &done.change, counter)?;
+            self.take(done.change);
         }
         account.after = self.size.tokens;
         if settings.limits.is_some_and(|limits| self.size.tokens <= limits.most()) {
@@ -79,32 +78,26 @@ impl Work {
         summarizer: &mut dyn Summarizer,
     ) -> Result<Done, CompactError> {
         let Reading { draft, frame } = read(&self.text, self.wire, want(self.question.profile))?;
-        let weights = weigh(&draft, frame, counter);
         let transcript = draft.seal(&self.question);
         let transcript = transcript.map_err(|report| CompactError::Unsound(Box::new(report)))?;
         let clues = match stage {
             Stage::Importance => clues(transcript.draft(), transcript.pairing()),
             _ => Clues::default(),
         };
-        let bench = Bench { work: self, transcript, frame, weights, clues, settings };
+        let bench = Bench { work: self, transcript, frame, clues, settings };
         let mut aim = settings.limits;
         for attempt in 0.. {
             let done = bench.attempt(stage, aim, counter, summarizer)?;
             let (Some(limits), Some(aimed), None) = (settings.limits, aim, &done.short) else {
                 return Ok(done);
             };
-            let tokens = self.weight(&done.text, counter)?;
+            let tokens = done.change.tokens();
             if tokens <= limits.most() || attempt + 1 >= ATTEMPTS {
                 return Ok(done);
             }
             aim = Some(aimed.lower(tokens - limits.most()));
         }
         unreachable!("the loop ends by itself")
-    }
-
-    fn weight(&self, text: &str, counter: &mut dyn Counter) -> Result<u64, CompactError> {
-        let reading = read(text, self.wire, want(self.question.profile))?;
-        Ok(weigh(&reading.draft, reading.frame, counter).total())
     }
 
     /// What a strategy did, in terms of the input.
@@ -145,10 +138,9 @@ impl Work {
 
 /// Everything a strategy needs, ready to be used several times.
 struct Bench<'b> {
-    work: &'b Work,
+    work: &'b Work<'b>,
     transcript: Transcript<'b>,
     frame: Frame,
-    weights: Weights,
     clues: Clues,
     settings: &'b Settings,
 }
@@ -180,8 +172,8 @@ impl Bench<'_> {
         }
         let text = splice::apply(draft, self.frame, &repair).to_string();
         let tools = plan.shrunk.iter().map(|shrunk| self.tool(shrunk.part)).collect();
-        let change = Change::of(&repair);
-        Ok(Done { text, change, tools, edits: repair.edits, summary: author, short, plan })
+        let change = Change::of(&repair, text, self.work.wire, &self.work.question, counter)?;
+        Ok(Done { change, tools, edits: repair.edits, summary: author, short, plan })
     }
 
     fn plan(
@@ -194,7 +186,8 @@ impl Bench<'_> {
         let pinned = origins.filter(|(_, origin)| origin.as_ref().is_some_and(is_pin));
         let pins: Vec<usize> = pinned.map(|(at, _)| at).collect();
         let elision = &self.settings.elision;
-        let mut scene = Scene::new(&self.transcript, &self.weights, &self.clues, elision, &pins);
+        let mut scene =
+            Scene::new(&self.transcript, &self.work.weights, &self.clues, elision, &pins);
         let needed = limits.ok_or(CompactError::NeedsBudget(stage));
         Ok(match stage {
             Stage::Window(fraction) => window(&mut scene, fraction, limits),
@@ -202,7 +195,7 @@ impl Bench<'_> {
             Stage::Elide => elide(&scene, needed?),
             Stage::Importance => importance(&mut scene, needed?),
             Stage::Summarize => {
-                let all = limits.map_or(self.weights.total(), Limits::goal);
+                let all = limits.map_or(self.work.weights.total(), Limits::goal);
                 condense(&mut scene, self.settings.recent.unwrap_or(all / 4), limits)
             }
         })

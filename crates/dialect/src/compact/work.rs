@@ -1,8 +1,10 @@
 //! A document on its way from one strategy to the next.
 
+use std::borrow::Cow;
+
 use foxwedge_core::{
-    BodyEdits, Question, Repair, Report, RuleSet, Wire,
-    compact::{CannotShrink, Counter, Hold, Limits, Unit, units},
+    BodyEdits, Message, Question, Repair, Report, RuleSet, Wire,
+    compact::{CannotShrink, Counter, Hold, Limits, Unit, Weights, units},
     pair, repair,
 };
 
@@ -10,13 +12,16 @@ use super::{Account, Became, CompactError, Compacted, Line, Prefix, Settings, Si
 use crate::{Reading, read, want};
 
 /// A document on its way from one strategy to the next.
-pub(super) struct Work {
+pub(super) struct Work<'s> {
+    source: &'s str,
     pub(super) wire: Wire,
     /// What was asked, without the rules that the input breaks for good.
     pub(super) question: Question,
     /// Messages of the input that stay, in order.
     pub(super) pins: Vec<usize>,
-    pub(super) text: String,
+    /// The text of the input until something changes.
+    pub(super) text: Cow<'s, str>,
+    pub(super) weights: Weights,
     /// For each message the one of the input that it is, or was.
     pub(super) origins: Vec<Option<usize>>,
     pub(super) size: Size,
@@ -25,26 +30,27 @@ pub(super) struct Work {
     around: bool,
 }
 
-impl Work {
+impl<'s> Work<'s> {
     /// Reads a document and makes it sound.
     pub(super) fn new(
-        source: &str,
+        source: &'s str,
         wire: Wire,
         settings: &Settings,
         counter: &mut dyn Counter,
-    ) -> Result<Work, CompactError> {
+    ) -> Result<Work<'s>, CompactError> {
         let question = settings.question;
         let reading = read(source, wire, want(question.profile))?;
         let repair = repair(&reading.draft, &question);
         let weights = weigh(&reading.draft, reading.frame, counter);
-        let before = size(&reading, weights.total(), weights.around);
+        let before = size(&reading, &weights);
         let mut pins = settings.pins.clone();
         pins.sort_unstable();
         let mut work = Work {
+            source,
             wire,
             question: without(question, &repair.after),
             pins,
-            text: source.to_owned(),
+            text: Cow::Borrowed(source),
             origins: (0..before.messages).map(Some).collect(),
             size: before,
             account: Account {
@@ -57,30 +63,24 @@ impl Work {
                 exact: weights.exact,
                 ..Account::default()
             },
+            weights,
             around: false,
         };
         if !repair.is_untouched() {
             let text = reading.apply(&repair).to_string();
-            work.take(text, &Change::of(&repair), counter)?;
+            work.take(Change::of(&repair, text, work.wire, &work.question, counter)?);
         }
         Ok(work)
     }
 
     /// Takes over what a repair made of the document.
-    pub(super) fn take(
-        &mut self,
-        text: String,
-        change: &Change,
-        counter: &mut dyn Counter,
-    ) -> Result<(), CompactError> {
-        let reading = read(&text, self.wire, want(self.question.profile))?;
-        let weights = weigh(&reading.draft, reading.frame, counter);
-        self.size = size(&reading, weights.total(), weights.around);
+    pub(super) fn take(&mut self, change: Change) {
         let origin = |at: &Option<usize>| at.and_then(|at| self.origins.get(at).copied().flatten());
         self.origins = change.origins.iter().map(origin).collect();
         self.around |= change.around;
-        self.text = text;
-        Ok(())
+        self.size = change.size;
+        self.weights = change.weights;
+        self.text = Cow::Owned(change.text);
     }
 
     /// Whether nothing has to happen any more.
@@ -99,23 +99,17 @@ impl Work {
     }
 
     /// The document, or why it is not short enough.
-    pub(super) fn finish(
-        mut self,
-        source: &str,
-        settings: &Settings,
-        counter: &mut dyn Counter,
-    ) -> Result<Compacted, CompactError> {
+    pub(super) fn finish(mut self, settings: &Settings) -> Result<Compacted<'s>, CompactError> {
         if let Some(limits) = settings.limits
             && self.size.tokens > limits.most()
         {
-            let short = self.short(limits, counter)?;
+            let short = self.short(limits)?;
             return Err(CompactError::CannotShrink(Box::new(short)));
         }
         self.account.after = self.size;
-        let changed = self.text != source;
-        let messages = self.lines(source)?;
+        let messages = self.lines()?;
         self.compare(&messages);
-        if changed {
+        if self.text != self.source {
             let stays = |(at, line): (usize, &Line)| line.kept && line.origin == Some(at);
             let same = messages.iter().enumerate().take_while(|&line| stays(line)).count();
             let message = if self.around { 0 } else { same };
@@ -124,13 +118,23 @@ impl Work {
             let tokens = around + before.sum::<u64>();
             self.account.prefix = Some(Prefix { message, tokens });
         }
-        Ok(Compacted { text: self.text, changed, messages, account: self.account })
+        Ok(Compacted { text: self.text, messages, account: self.account })
     }
 
     /// The messages, each held against the one it was.
-    fn lines(&self, source: &str) -> Result<Vec<Line>, CompactError> {
+    fn lines(&self) -> Result<Vec<Line>, CompactError> {
         let want = want(self.question.profile);
-        let (old, new) = (read(source, self.wire, want)?, read(&self.text, self.wire, want)?);
+        let (source, old) = (self.source, read(self.source, self.wire, want)?);
+        if let Cow::Borrowed(_) = self.text {
+            let lines = old.draft.messages.iter().enumerate();
+            let kept = |(at, message): (usize, &Message)| Line {
+                origin: Some(at),
+                kept: true,
+                span: message.span,
+            };
+            return Ok(lines.map(kept).collect());
+        }
+        let new = read(&self.text, self.wire, want)?;
         let lines = new.draft.messages.iter().zip(&self.origins).map(|(message, &origin)| {
             let span = message.span;
             let was = origin.and_then(|at| old.draft.messages.get(at));
@@ -156,13 +160,9 @@ impl Work {
     }
 
     /// What is still too much: the heaviest unit of what is left.
-    fn short(
-        &self,
-        limits: Limits,
-        counter: &mut dyn Counter,
-    ) -> Result<CannotShrink, CompactError> {
+    fn short(&self, limits: Limits) -> Result<CannotShrink, CompactError> {
         let reading = read(&self.text, self.wire, want(self.question.profile))?;
-        let weights = weigh(&reading.draft, reading.frame, counter);
+        let weights = &self.weights;
         let units = units(&reading.draft, &pair(&reading.draft));
         let heaviest = units.iter().max_by_key(|unit| weights.of(unit.messages.clone()));
         let tokens = |unit: &Unit| weights.of(unit.messages.clone());
@@ -183,20 +183,39 @@ impl Work {
     }
 }
 
-/// What a repair made of a document, beside its text.
+/// What a repair made of a document.
 pub(super) struct Change {
+    text: String,
     /// For each message the one it was.
     origins: Vec<Option<usize>>,
     /// Something beside the messages changed.
     around: bool,
+    weights: Weights,
+    size: Size,
 }
 
 impl Change {
-    pub(super) fn of(repair: &Repair<'_>) -> Change {
-        Change {
+    pub(super) fn of(
+        repair: &Repair<'_>,
+        text: String,
+        wire: Wire,
+        question: &Question,
+        counter: &mut dyn Counter,
+    ) -> Result<Change, CompactError> {
+        let reading = read(&text, wire, want(question.profile))?;
+        let weights = weigh(&reading.draft, reading.frame, counter);
+        Ok(Change {
             origins: repair.slots.iter().map(|slot| slot.origin).collect(),
             around: repair.body != BodyEdits::default(),
-        }
+            size: size(&reading, &weights),
+            weights,
+            text,
+        })
+    }
+
+    /// The tokens of the document now.
+    pub(super) fn tokens(&self) -> u64 {
+        self.size.tokens
     }
 }
 
@@ -210,14 +229,14 @@ fn without(mut question: Question, report: &Report) -> Question {
     question
 }
 
-fn size(reading: &Reading<'_>, tokens: u64, around: u64) -> Size {
+fn size(reading: &Reading<'_>, weights: &Weights) -> Size {
     let draft = &reading.draft;
     let pairing = pair(draft);
     Size {
         messages: draft.messages.len(),
         units: units(draft, &pairing).len(),
         calls: pairing.calls.len(),
-        tokens,
-        around,
+        tokens: weights.total(),
+        around: weights.around,
     }
 }

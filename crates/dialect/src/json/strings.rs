@@ -135,15 +135,20 @@ fn hex(scan: &mut Scanner<'_>) -> Scan<u32> {
 /// What the inside of a string says. Half characters become U+FFFD; nothing fails.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
+    unescape_into(&mut text, raw);
+    text
+}
+
+/// Adds what the inside of a string says.
+pub(crate) fn unescape_into(text: &mut String, raw: &str) {
     let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         text.push_str(&rest[..at]);
         let (character, used) = one_escape(&rest[at..]);
         text.push(character);
         rest = rest.get(at + used..).unwrap_or("");
     }
     text.push_str(rest);
-    text
 }
 
 /// The character of an escape at the start of `raw`, and its length.
