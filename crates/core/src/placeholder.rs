@@ -215,14 +215,33 @@ pub(crate) fn media(id: Option<&str>, language: Language) -> String {
 
 /// Whether a text (raw JSON) begins like [`media`].
 pub(crate) fn is_media_heading(raw: &str) -> bool {
-    const NEAR: usize = 64;
+    let head = head(raw);
+    head.contains("[foxwedge] Media from the answer")
+        || head.contains("[foxwedge] 工具调用") && raw.contains("的结果中的媒体")
+}
+
+/// Whether a text (raw JSON) begins like something we say in the user's place: what follows came
+/// from a tool, not from the user.
+pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
+    const HEADINGS: [&str; 5] = [
+        "[foxwedge] Media from the answer",
+        "[foxwedge] Answer to ",
+        "[foxwedge] Another answer to ",
+        "[foxwedge] 工具调用",
+        "[foxwedge] 某个工具调用",
+    ];
+    let head = head(raw);
+    HEADINGS.iter().any(|heading| head.contains(heading))
+}
+
+/// Where a heading would stand.
+fn head(raw: &str) -> &str {
+    const NEAR: usize = 96;
     let mut end = raw.len().min(NEAR);
     while !raw.is_char_boundary(end) {
         end -= 1;
     }
-    raw.get(..end).is_some_and(|head| {
-        head.contains("[foxwedge] Media from the answer") || head.contains("[foxwedge] 工具调用")
-    })
+    raw.get(..end).unwrap_or("")
 }
 
 /// Left in an answer whose media was moved out.

@@ -112,7 +112,7 @@ impl Compacted<'_> {
 /// A message of a shorter document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The message of the input it comes from; `None` if it is new.
+    /// The message of the input it comes from, the first if they were joined; `None` if it is new.
     pub origin: Option<usize>,
     /// Whether it is that message, byte for byte.
     pub kept: bool,

@@ -4,11 +4,12 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 5] = [
+const ARROWS: [(&str, &[&str]); 6] = [
     ("foxwedge-core", &[]),
     ("foxwedge-dialect", &["foxwedge-core"]),
+    ("foxwedge-tokens", &["foxwedge-core"]),
     ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect"]),
-    ("foxwedge", &["foxwedge-core", "foxwedge-dialect"]),
+    ("foxwedge", &["foxwedge-core", "foxwedge-dialect", "foxwedge-tokens"]),
     ("xtask", &["foxwedge-core", "foxwedge-testkit"]),
 ];
 

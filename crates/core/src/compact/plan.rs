@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     draft::{Kind, Role},
+    placeholder,
     transcript::Transcript,
 };
 
@@ -88,10 +89,13 @@ impl<'s, 'a> Scene<'s, 'a> {
     pub(super) fn is_wish(&self, message: usize) -> bool {
         let draft = self.transcript.draft();
         let Some(header) = draft.messages.get(message) else { return false };
+        let parts = draft.parts_of(header);
         let own = |kind: &Kind<'_>| matches!(kind, Kind::Text(_) | Kind::Media);
+        let first = parts.first().map_or("", |part| part.span.of(draft.source));
         matches!(header.role, Role::User | Role::Unknown)
-            && draft.parts_of(header).iter().any(|part| own(&part.kind))
+            && parts.iter().any(|part| own(&part.kind))
             && !draft.answers_in(header)
+            && !placeholder::speaks_for_a_tool(first)
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Kind, Role},
+    draft::{Draft, Kind, Layout, Role},
     pair::{Fate, Pairing},
     placeholder,
 };
@@ -115,7 +115,8 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
             Fate::Orphan => {}
         }
     }
-    for at in 1..draft.messages.len() {
+    let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
+    for at in leading.max(1)..draft.messages.len() {
         if is_attached(draft, at) {
             join(at - 1, at);
         }
@@ -123,8 +124,8 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
     inside
 }
 
-/// Whether a message only makes sense behind the one before it: answers of an older kind, and
-/// media that was carried out of answers.
+/// Whether a message only makes sense behind the one before it: answers of an older kind, media
+/// that was carried out of answers, instructions that are no leading ones.
 fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     let message = &draft.messages[at];
     match message.role {
@@ -136,7 +137,9 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
                     .first()
                     .is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
         }
-        Role::Assistant | Role::System | Role::Developer | Role::Answer | Role::Unknown => false,
+        // In formats of blocks, instructions in the middle belong to what they stand behind.
+        Role::System | Role::Developer => draft.layout() == Layout::Blocks,
+        Role::Assistant | Role::Answer | Role::Unknown => false,
     }
 }
 

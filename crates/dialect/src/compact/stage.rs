@@ -108,7 +108,7 @@ impl Work<'_> {
             why: gone.why.clone(),
         });
         let shrunk = done.plan.shrunk.iter().zip(&done.tools).map(|(shrunk, tool)| Shortened {
-            message: self.origins.get(shrunk.message).copied().flatten(),
+            message: self.origins.get(shrunk.message).and_then(|made_of| made_of.first()).copied(),
             tool: tool.clone(),
             tokens: shrunk.tokens,
             keep: shrunk.keep,
@@ -172,7 +172,8 @@ impl Bench<'_> {
         }
         let text = splice::apply(draft, self.frame, &repair).to_string();
         let tools = plan.shrunk.iter().map(|shrunk| self.tool(shrunk.part)).collect();
-        let change = Change::of(&repair, text, self.work.wire, &self.work.question, counter)?;
+        let change =
+            Change::of(draft, &repair, text, self.work.wire, &self.work.question, counter)?;
         Ok(Done { change, tools, edits: repair.edits, summary: author, short, plan })
     }
 
@@ -183,7 +184,7 @@ impl Bench<'_> {
     ) -> Result<Result<Plan, CannotShrink>, CompactError> {
         let is_pin = |origin: &usize| self.work.pins.binary_search(origin).is_ok();
         let origins = self.work.origins.iter().enumerate();
-        let pinned = origins.filter(|(_, origin)| origin.as_ref().is_some_and(is_pin));
+        let pinned = origins.filter(|(_, made_of)| made_of.iter().any(is_pin));
         let pins: Vec<usize> = pinned.map(|(at, _)| at).collect();
         let elision = &self.settings.elision;
         let mut scene =

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    BodyEdits, Message, Question, Repair, Report, RuleSet, Wire,
+    BodyEdits, Draft, Message, Question, Repair, Report, RuleSet, Slot, Wire,
     compact::{CannotShrink, Counter, Hold, Limits, Unit, Weights, units},
     pair, repair,
 };
@@ -22,8 +22,8 @@ pub(super) struct Work<'s> {
     /// The text of the input until something changes.
     pub(super) text: Cow<'s, str>,
     pub(super) weights: Weights,
-    /// For each message the one of the input that it is, or was.
-    pub(super) origins: Vec<Option<usize>>,
+    /// For each message those of the input that it is made of; more than one if they were joined.
+    pub(super) origins: Vec<Vec<usize>>,
     pub(super) size: Size,
     pub(super) account: Account,
     /// Something beside the messages changed.
@@ -51,7 +51,7 @@ impl<'s> Work<'s> {
             question: without(question, &repair.after),
             pins,
             text: Cow::Borrowed(source),
-            origins: (0..before.messages).map(Some).collect(),
+            origins: (0..before.messages).map(|at| vec![at]).collect(),
             size: before,
             account: Account {
                 before,
@@ -68,15 +68,24 @@ impl<'s> Work<'s> {
         };
         if !repair.is_untouched() {
             let text = reading.apply(&repair).to_string();
-            work.take(Change::of(&repair, text, work.wire, &work.question, counter)?);
+            work.take(Change::of(
+                &reading.draft,
+                &repair,
+                text,
+                work.wire,
+                &work.question,
+                counter,
+            )?);
         }
         Ok(work)
     }
 
     /// Takes over what a repair made of the document.
     pub(super) fn take(&mut self, change: Change) {
-        let origin = |at: &Option<usize>| at.and_then(|at| self.origins.get(at).copied().flatten());
-        self.origins = change.origins.iter().map(origin).collect();
+        let before = std::mem::take(&mut self.origins);
+        let known = |at: &usize| before.get(*at).map_or(&[][..], Vec::as_slice);
+        let input = |made_of: &Vec<usize>| made_of.iter().flat_map(known).copied().collect();
+        self.origins = change.origins.iter().map(input).collect();
         self.around |= change.around;
         self.size = change.size;
         self.weights = change.weights;
@@ -135,8 +144,8 @@ impl<'s> Work<'s> {
             return Ok(lines.map(kept).collect());
         }
         let new = read(&self.text, self.wire, want)?;
-        let lines = new.draft.messages.iter().zip(&self.origins).map(|(message, &origin)| {
-            let span = message.span;
+        let lines = new.draft.messages.iter().zip(&self.origins).map(|(message, made_of)| {
+            let (span, origin) = (message.span, made_of.first().copied());
             let was = origin.and_then(|at| old.draft.messages.get(at));
             let kept = was.is_some_and(|was| was.span.of(source) == span.of(&self.text));
             Line { origin, kept, span }
@@ -147,9 +156,11 @@ impl<'s> Work<'s> {
     /// Notes what became of the messages of the input.
     fn compare(&mut self, lines: &[Line]) {
         let mut became = vec![Became::Gone; self.account.messages.len()];
-        for line in lines {
-            if let Some(became) = line.origin.and_then(|at| became.get_mut(at)) {
-                *became = if line.kept { Became::Kept } else { Became::Changed };
+        for (line, made_of) in lines.iter().zip(&self.origins) {
+            for &at in made_of {
+                if let Some(became) = became.get_mut(at) {
+                    *became = if line.kept { Became::Kept } else { Became::Changed };
+                }
             }
         }
         for ((_, told), became) in self.account.messages.iter_mut().zip(became) {
@@ -186,8 +197,8 @@ impl<'s> Work<'s> {
 /// What a repair made of a document.
 pub(super) struct Change {
     text: String,
-    /// For each message the one it was.
-    origins: Vec<Option<usize>>,
+    /// For each message those that it is made of.
+    origins: Vec<Vec<usize>>,
     /// Something beside the messages changed.
     around: bool,
     weights: Weights,
@@ -196,6 +207,7 @@ pub(super) struct Change {
 
 impl Change {
     pub(super) fn of(
+        draft: &Draft<'_>,
         repair: &Repair<'_>,
         text: String,
         wire: Wire,
@@ -205,7 +217,7 @@ impl Change {
         let reading = read(&text, wire, want(question.profile))?;
         let weights = weigh(&reading.draft, reading.frame, counter);
         Ok(Change {
-            origins: repair.slots.iter().map(|slot| slot.origin).collect(),
+            origins: repair.slots.iter().map(|slot| made_of(draft, slot)).collect(),
             around: repair.body != BodyEdits::default(),
             size: size(&reading, &weights),
             weights,
@@ -217,6 +229,18 @@ impl Change {
     pub(super) fn tokens(&self) -> u64 {
         self.size.tokens
     }
+}
+
+/// The messages that a slot is made of, in order.
+fn made_of(draft: &Draft<'_>, slot: &Slot<'_>) -> Vec<usize> {
+    let mut messages: Vec<usize> = slot.origin.into_iter().collect();
+    if slot.touched {
+        let spans = slot.pieces.iter().filter(|piece| !piece.part.span.is_empty());
+        messages.extend(spans.filter_map(|piece| draft.message_at(piece.part.span)));
+        messages.sort_unstable();
+        messages.dedup();
+    }
+    messages
 }
 
 /// A question without the rules that were broken for good: nothing can be proven about those.

@@ -1,0 +1,21 @@
+//! Counts tokens: with a model's own vocabulary where it is public, with a calibrated estimate
+//! where it is not.
+//!
+//! Which one serves a model, how large its window is and how it looks at pictures is data
+//! ([`models`]). Pure: no clock, no files, no network; the vocabularies are part of the program and
+//! are unpacked when they are first used.
+
+mod vocabulary;
+mod estimate;
+mod counting;
+mod media;
+pub mod models;
+mod tokenizer;
+mod remember;
+
+pub use counting::Counting;
+pub use estimate::{Estimate, Family};
+pub use media::Vision;
+pub use remember::Remembering;
+pub use tokenizer::Tokenizer;
+pub use vocabulary::Vocabulary;

@@ -1,0 +1,95 @@
+//! A counter for a draft: text by a vocabulary or an estimate, media by their size.
+
+use foxwedge_core::compact::Counter;
+
+use crate::{
+    counting::Counting,
+    estimate::{Estimate, Family},
+    media::Vision,
+    models,
+};
+
+/// Counts the tokens of one model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tokenizer {
+    counting: Counting,
+    vision: Vision,
+}
+
+impl Tokenizer {
+    /// Counts in a given way; media are counted as its models mostly do.
+    pub fn of(counting: Counting) -> Tokenizer {
+        Tokenizer { counting, vision: Vision::of(counting) }
+    }
+
+    /// Counts for a model. Of an unknown one the maker may still be known; else it is an estimate.
+    pub fn for_model(name: Option<&str>) -> Tokenizer {
+        let neutral = Counting::Estimate(Family::Neutral);
+        let Some(name) = name else { return Tokenizer::of(neutral) };
+        match models::find(name) {
+            Some(model) => Tokenizer { counting: model.counting, vision: model.vision },
+            None => Tokenizer::of(models::maker(name).unwrap_or(neutral)),
+        }
+    }
+
+    /// How it counts text.
+    pub fn counting(&self) -> Counting {
+        self.counting
+    }
+
+    /// How it counts pictures.
+    pub fn vision(&self) -> Vision {
+        self.vision
+    }
+}
+
+impl Counter for Tokenizer {
+    fn text(&mut self, text: &str) -> u32 {
+        match self.counting {
+            Counting::Exact(vocabulary) => vocabulary.count(text),
+            Counting::Estimate(family) => Estimate { family }.text(text),
+        }
+    }
+
+    fn media(&mut self, data: &str) -> u32 {
+        self.vision.media(data)
+    }
+
+    fn is_exact(&self) -> bool {
+        self.counting.is_exact()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_counted_its_own_way() {
+        let table = [
+            (Some("gpt-4o-mini"), "o200k"),
+            (Some("gpt-4"), "cl100k"),
+            (Some("us.anthropic.claude-opus-4-7-v1:0"), "estimate-claude"),
+            (Some("claude-sonnet-4-20250514"), "estimate-early-claude"),
+            (Some("claude-of-next-year"), "estimate-claude"),
+            (Some("models/gemini-9"), "estimate-gemini"),
+            (Some("a-model-nobody-knows"), "estimate"),
+            (Some(""), "estimate"),
+            (None, "estimate"),
+        ];
+        for (model, expected) in table {
+            let tokenizer = Tokenizer::for_model(model);
+            assert_eq!(tokenizer.counting().name(), expected, "{model:?}");
+            assert_eq!(tokenizer.is_exact(), !expected.starts_with("estimate"), "{model:?}");
+        }
+    }
+
+    #[test]
+    fn claude_counts_more_than_others() {
+        let text = "A repaired conversation keeps every byte that nobody had to change.";
+        let count = |name| Tokenizer::for_model(Some(name)).text(text);
+        assert_eq!(count("gpt-4o"), 12);
+        assert!(count("claude-sonnet-4-5") > count("gemini-2.5-pro"));
+        assert!(count("claude-opus-4-8") > count("claude-sonnet-4-5"));
+    }
+}
