@@ -23,7 +23,7 @@ pub use clues::{CallClue, Clues, Effect};
 pub use condense::{Refusal, accept, condense};
 pub use elide::{Elision, NOTE, ToolRule, Treatment, elide};
 pub use importance::{importance, scores};
-pub use plan::{CannotShrink, Cut, Gone, Keep, Limits, Plan, Scene, Shrunk, Why};
+pub use plan::{CannotShrink, Cut, Gone, Keep, Limits, Pace, Plan, Scene, Shrunk, Why};
 pub use score::{Reason, Score};
 pub use units::{Hold, Unit, unit_at, units};
 pub use weights::{Counter, Weights};

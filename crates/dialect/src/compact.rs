@@ -170,3 +170,6 @@ pub fn compact<'a>(
     }
     work.finish(settings)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::{
     elide,
-    plan::{CannotShrink, Limits, Plan, Scene, Why},
+    plan::{CannotShrink, Limits, Pace, Plan, Scene, Why},
     units::{Hold, Unit},
 };
 
@@ -16,6 +16,13 @@ pub fn budget(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotS
     if plan.expected <= limits.most() {
         return Ok(plan);
     }
+    if limits.pace() == Pace::Steady {
+        let mut steady = Steady::new(scene, limits);
+        steady.grow();
+        plan = steady.plan;
+        scene.hold_ends(true);
+        return inside(scene, plan, limits);
+    }
     scene.hold_ends(true);
     for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
         if plan.expected <= limits.goal() {
@@ -26,16 +33,75 @@ pub fn budget(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotS
     inside(scene, plan, limits)
 }
 
+/// A history that grows from nothing, shortened whenever it is too long.
+struct Steady<'p, 's, 'a> {
+    scene: &'p Scene<'s, 'a>,
+    limits: Limits,
+    plan: Plan,
+    /// The oldest unit that nobody has decided about.
+    next: usize,
+    /// What the user said last, when it was the oldest that could go.
+    spared: Option<usize>,
+    /// What the user said first and last so far.
+    first: Option<usize>,
+    last: Option<usize>,
+}
+
+impl<'p, 's, 'a> Steady<'p, 's, 'a> {
+    fn new(scene: &'p Scene<'s, 'a>, limits: Limits) -> Steady<'p, 's, 'a> {
+        let plan = Plan { expected: scene.weights.around, ..Plan::default() };
+        Steady { scene, limits, plan, next: 0, spared: None, first: None, last: None }
+    }
+
+    fn grow(&mut self) {
+        for (at, unit) in self.scene.units.iter().enumerate() {
+            self.plan.expected += self.scene.tokens(unit);
+            if unit.messages.clone().any(|message| self.scene.is_wish(message)) {
+                self.first.get_or_insert(at);
+                self.last = Some(at);
+            }
+            if self.plan.expected > self.limits.most() {
+                self.shorten(at);
+            }
+        }
+        self.plan.gone.sort_by_key(|gone| gone.messages.start);
+    }
+
+    /// Drops the oldest until the goal is reached; the newest unit stays.
+    fn shorten(&mut self, newest: usize) {
+        if self.spared.is_some() && self.spared != self.last {
+            let spared = self.spared.take();
+            spared.into_iter().for_each(|at| self.drop(at));
+        }
+        while self.next < newest && self.plan.expected > self.limits.goal() {
+            let at = self.next;
+            self.next += 1;
+            let free = self.scene.units.get(at).is_some_and(|unit| unit.hold == Hold::Free);
+            if Some(at) == self.last {
+                self.spared = Some(at).filter(|_| free && Some(at) != self.first);
+            } else if free && Some(at) != self.first {
+                self.drop(at);
+            }
+        }
+    }
+
+    fn drop(&mut self, at: usize) {
+        if let Some(unit) = self.scene.units.get(at) {
+            self.plan.drop(self.scene, unit, Why::Oldest);
+        }
+    }
+}
+
 /// Shrinks answers inside the units that stay, until a plan fits.
 pub(super) fn inside(
     scene: &Scene<'_, '_>,
     mut plan: Plan,
     limits: Limits,
 ) -> Result<Plan, CannotShrink> {
-    if plan.expected > limits.goal() {
+    // The goal is a wish, the limit is not.
+    if plan.expected > limits.most() {
         elide::last_resort(scene, &mut plan, limits.goal());
     }
-    // The goal is a wish, the limit is not.
     if plan.expected <= limits.most() { Ok(plan) } else { Err(cannot(scene, plan, limits)) }
 }
 

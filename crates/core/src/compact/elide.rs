@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::{
     budget,
-    plan::{CannotShrink, Keep, Limits, Plan, Scene, Shrunk},
+    plan::{CannotShrink, Keep, Limits, Pace, Plan, Scene, Shrunk},
 };
 use crate::draft::{Family, Kind};
 
@@ -77,41 +77,61 @@ const WORTH: u64 = 48;
 /// # Errors
 /// If it does not fit, even with every answer shrunk that may be.
 pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink> {
-    let elision = scene.elision;
     let mut plan = Plan::nothing(scene);
     if plan.expected <= limits.most() {
         return Ok(plan);
     }
-    let recent = scene.units.len().saturating_sub(elision.recent);
-    let old = scene.units.get(..recent).and_then(<[_]>::last).map_or(0, |unit| unit.messages.end);
     let mut work = Eliding::new(scene, &plan);
-    let spare = Keep::Ends(elision.ends);
-    let passes = [
-        (Pass::Cleared, Keep::Note, old),
-        (Pass::Images, Keep::Text, old),
-        (Pass::Long, spare, old),
-        (Pass::Long, Keep::Note, old),
-        (Pass::Images, Keep::Text, usize::MAX),
-        (Pass::Long, spare, usize::MAX),
-    ];
-    for (pass, keep, upto) in passes {
-        work.pass(scene, &mut plan, pass, keep, upto, limits.goal());
+    let ends = Keep::Ends(scene.elision.ends);
+    let mut cleared = Pass::new(Meant::Cleared, Keep::Note);
+    let mut images = Pass::new(Meant::Images, Keep::Text);
+    let mut long = Pass::new(Meant::Long, ends);
+    let mut rest = Pass::new(Meant::Long, Keep::Note);
+    let mut shrink = |plan: &mut Plan, count: usize| {
+        let old = older(scene, count);
+        for pass in [&mut cleared, &mut images, &mut long, &mut rest] {
+            work.run(pass, scene, plan, old, limits.goal());
+        }
+    };
+    match limits.pace() {
+        Pace::Once => shrink(&mut plan, scene.units.len()),
+        // As it grew: each time it was too long, the oldest answers of that time shrank.
+        Pace::Steady => {
+            plan.expected = scene.weights.around;
+            for (at, unit) in scene.units.iter().enumerate() {
+                plan.expected += scene.tokens(unit);
+                if plan.expected > limits.most() {
+                    shrink(&mut plan, at + 1);
+                }
+            }
+        }
+    }
+    if plan.expected > limits.most() {
+        for pass in [&mut images, &mut long] {
+            work.run(pass, scene, &mut plan, usize::MAX, limits.goal());
+        }
     }
     work.finish(scene, &mut plan);
     if plan.expected <= limits.most() { Ok(plan) } else { Err(budget::cannot(scene, plan, limits)) }
+}
+
+/// Where the newest of the first `count` units begin, which are left alone.
+fn older(scene: &Scene<'_, '_>, count: usize) -> usize {
+    let last = count.checked_sub(scene.elision.recent + 1).and_then(|at| scene.units.get(at));
+    last.map_or(0, |unit| unit.messages.end)
 }
 
 /// Shrinks whatever answers are left in a plan: images, then down to the ends, then to a note.
 pub(super) fn last_resort(scene: &Scene<'_, '_>, plan: &mut Plan, goal: u64) {
     let mut work = Eliding::new(scene, plan);
     let ends = scene.elision.ends;
-    for (pass, keep) in [
-        (Pass::Images, Keep::Text),
-        (Pass::Long, Keep::Ends(ends.saturating_mul(8))),
-        (Pass::Long, Keep::Ends(ends)),
-        (Pass::Long, Keep::Note),
+    for (meant, keep) in [
+        (Meant::Images, Keep::Text),
+        (Meant::Long, Keep::Ends(ends.saturating_mul(8))),
+        (Meant::Long, Keep::Ends(ends)),
+        (Meant::Long, Keep::Note),
     ] {
-        work.pass(scene, plan, pass, keep, usize::MAX, goal);
+        work.run(&mut Pass::new(meant, keep), scene, plan, usize::MAX, goal);
     }
     work.finish(scene, plan);
 }
@@ -132,9 +152,24 @@ fn left_of(scene: &Scene<'_, '_>, part: usize, keep: Keep) -> u64 {
     }
 }
 
+/// One way through the answers, from the oldest on. It can be stopped and goes on where it was:
+/// whatever it passed is done, so that many of them together are still linear.
+struct Pass {
+    meant: Meant,
+    keep: Keep,
+    /// The first answer that it has not looked at.
+    next: usize,
+}
+
+impl Pass {
+    fn new(meant: Meant, keep: Keep) -> Pass {
+        Pass { meant, keep, next: 0 }
+    }
+}
+
 /// Which answers a pass looks at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
+enum Meant {
     /// Those of tools whose answers may be cleared at once.
     Cleared,
     /// Those with images.
@@ -199,30 +234,32 @@ impl Eliding {
         Eliding { answers }
     }
 
-    /// Shrinks answers before `upto`, the oldest first, until the goal is reached.
-    fn pass(
+    /// Shrinks answers before the message `upto`, the oldest first, until the goal is reached.
+    fn run(
         &mut self,
+        pass: &mut Pass,
         scene: &Scene<'_, '_>,
         plan: &mut Plan,
-        pass: Pass,
-        keep: Keep,
         upto: usize,
         goal: u64,
     ) {
-        for answer in self.answers.iter_mut().take_while(|answer| answer.message < upto) {
+        let left = self.answers.get_mut(pass.next..).unwrap_or(&mut []).iter_mut();
+        for answer in left.take_while(|answer| answer.message < upto) {
             if plan.expected <= goal {
                 return;
             }
-            let meant = match pass {
-                Pass::Cleared => answer.treatment == Treatment::Clear,
-                Pass::Images => scene.weights.of_media(answer.part) > 0,
-                Pass::Long => true,
-            } && (keep != Keep::Note || answer.treatment != Treatment::Shrink);
-            let left = left_of(scene, answer.part, keep);
-            if meant && left + WORTH <= answer.now {
+            pass.next += 1;
+            let meant = match pass.meant {
+                Meant::Cleared => answer.treatment == Treatment::Clear,
+                Meant::Images => scene.weights.of_media(answer.part) > 0,
+                Meant::Long => true,
+            };
+            let may = pass.keep != Keep::Note || answer.treatment != Treatment::Shrink;
+            let left = left_of(scene, answer.part, pass.keep);
+            if meant && may && left + WORTH <= answer.now {
                 plan.expected = plan.expected.saturating_sub(answer.now - left);
                 answer.now = left;
-                answer.keep = Some(keep);
+                answer.keep = Some(pass.keep);
             }
         }
     }

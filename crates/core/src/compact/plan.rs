@@ -8,6 +8,7 @@ use super::{
     score::Score,
     units::{Hold, Unit, unit_at, units},
     weights::Weights,
+    window::Fraction,
 };
 use crate::{
     draft::{Kind, Role},
@@ -104,18 +105,44 @@ impl<'s, 'a> Scene<'s, 'a> {
 pub struct Limits {
     most: u64,
     goal: u64,
+    pace: Pace,
+}
+
+/// Whether a history is shortened once, or over and over as it grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Pace {
+    /// What goes is decided by the whole history.
+    #[default]
+    Once,
+    /// What goes is decided as if the history had been shortened whenever it grew too long. Whoever
+    /// gets the whole history each time (a gateway) then sends the same beginning each time, until
+    /// it grows too long once more.
+    Steady,
 }
 
 impl Limits {
     /// Above `most` tokens something has to happen, and then it shrinks to `goal`: a lower mark
     /// makes compactions, and with them lost prompt caches, rarer. The goal is never above `most`.
     pub fn new(most: u64, goal: u64) -> Limits {
-        Limits { most, goal: goal.min(most) }
+        Limits { most, goal: goal.min(most), pace: Pace::Once }
     }
 
     /// The same mark for both.
     pub fn exactly(tokens: u64) -> Limits {
         Limits::new(tokens, tokens)
+    }
+
+    /// The limits of a model: above `threshold` of what its window leaves beside a reply something
+    /// has to happen, and then two thirds of that are the goal.
+    pub fn of_window(window: u64, reserve: u64, threshold: Fraction) -> Limits {
+        let most = threshold.of(window.saturating_sub(reserve));
+        Limits::new(most, most / 3 * 2)
+    }
+
+    /// The same limits at another pace.
+    #[must_use]
+    pub fn at(self, pace: Pace) -> Limits {
+        Limits { pace, ..self }
     }
 
     /// Above this something has to happen.
@@ -128,10 +155,16 @@ impl Limits {
         self.goal
     }
 
+    /// Once, or as it grows.
+    pub fn pace(self) -> Pace {
+        self.pace
+    }
+
     /// Both marks lower by so much.
     #[must_use]
     pub fn lower(self, by: u64) -> Limits {
-        Limits { most: self.most.saturating_sub(by), goal: self.goal.saturating_sub(by) }
+        let (most, goal) = (self.most.saturating_sub(by), self.goal.saturating_sub(by));
+        Limits { most, goal, ..self }
     }
 }
 

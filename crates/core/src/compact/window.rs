@@ -60,10 +60,15 @@ impl Fraction {
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
-        reason = "a share of a count of messages lies between zero and that count"
+        reason = "a share of a count lies between zero and that count"
     )]
-    pub fn of(self, count: usize) -> usize {
-        (count as f64 * self.0).floor() as usize
+    pub fn of(self, count: u64) -> u64 {
+        ((count as f64 * self.0).floor() as u64).min(count)
+    }
+
+    /// So many of so many messages, rounded down.
+    fn of_messages(self, count: usize) -> usize {
+        usize::try_from(self.of(count as u64)).unwrap_or(count)
     }
 }
 
@@ -93,7 +98,7 @@ impl<'c> Cutter<'c> {
         self.unit += left.iter().take_while(kept).count();
         // The first unit that can go: a cut in front of its end gains nothing.
         let first = self.units.get(self.unit)?.messages.end;
-        let raw = self.fraction.of(self.count.checked_sub(self.from)?);
+        let raw = self.fraction.of_messages(self.count.checked_sub(self.from)?);
         let asked = self.from + raw - raw % 2;
         if asked == self.from && !self.must {
             return None;
