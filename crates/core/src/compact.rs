@@ -21,7 +21,7 @@ pub use archive::{Archive, Entry, Outcome};
 pub use budget::budget;
 pub use clues::{CallClue, Clues, Effect};
 pub use condense::{Refusal, accept, condense};
-pub use elide::{Elision, NOTE, ToolRule, Treatment, elide};
+pub use elide::{Elision, ToolRule, Treatment, elide};
 pub use importance::{importance, scores};
 pub use plan::{CannotShrink, Cut, Gone, Keep, Limits, Pace, Plan, Scene, Shrunk, Why};
 pub use score::{Reason, Score};

@@ -20,11 +20,13 @@ pub struct Elision {
     pub ends: u32,
     /// So many of the newest units are left alone.
     pub recent: usize,
+    /// What a note in place of an answer costs at most, in tokens.
+    pub note: u32,
 }
 
 impl Default for Elision {
     fn default() -> Elision {
-        Elision { tools: Vec::new(), ends: 160, recent: 3 }
+        Elision { tools: Vec::new(), ends: 160, recent: 3, note: 40 }
     }
 }
 
@@ -65,9 +67,6 @@ impl ToolRule {
         }
     }
 }
-
-/// What a note in place of an answer costs at most.
-pub const NOTE: u32 = 40;
 
 /// Less than this is not worth a changed prefix.
 const WORTH: u64 = 48;
@@ -145,10 +144,11 @@ pub(super) fn saved(scene: &Scene<'_, '_>, shrunk: &Shrunk) -> u64 {
 /// What is left of an answer.
 fn left_of(scene: &Scene<'_, '_>, part: usize, keep: Keep) -> u64 {
     let (all, media) = (scene.weights.of_part(part), scene.weights.of_media(part));
+    let note = u64::from(scene.elision.note);
     match keep {
-        Keep::Text => all.saturating_sub(media) + u64::from(NOTE),
-        Keep::Ends(tokens) => all.min(u64::from(tokens) + u64::from(NOTE)),
-        Keep::Note => all.min(u64::from(NOTE)),
+        Keep::Text => all.saturating_sub(media) + note,
+        Keep::Ends(tokens) => all.min(u64::from(tokens) + note),
+        Keep::Note => all.min(note),
     }
 }
 

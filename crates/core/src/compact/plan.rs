@@ -11,7 +11,7 @@ use super::{
     window::Fraction,
 };
 use crate::{
-    draft::{Kind, Role},
+    draft::{Kind, Role, Text},
     placeholder,
     transcript::Transcript,
 };
@@ -91,7 +91,8 @@ impl<'s, 'a> Scene<'s, 'a> {
         let draft = self.transcript.draft();
         let Some(header) = draft.messages.get(message) else { return false };
         let parts = draft.parts_of(header);
-        let own = |kind: &Kind<'_>| matches!(kind, Kind::Text(_) | Kind::Media);
+        let own =
+            |kind: &Kind<'_>| matches!(kind, Kind::Text(Text::Full | Text::Trailing) | Kind::Media);
         let first = parts.first().map_or("", |part| part.span.of(draft.source));
         matches!(header.role, Role::User | Role::Unknown)
             && parts.iter().any(|part| own(&part.kind))

@@ -75,7 +75,7 @@ pub fn units(draft: &Draft<'_>, pairing: &Pairing) -> Vec<Unit> {
         }
         unit.hold = Hold::Instructions;
     }
-    hold_open(pairing, &mut units);
+    hold_open(draft, pairing, &mut units);
     units
 }
 
@@ -129,7 +129,7 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
 fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     let message = &draft.messages[at];
     match message.role {
-        Role::Neutral => true,
+        Role::Neutral => draft.layout() == Layout::Chat,
         Role::User => {
             let parts = draft.parts_of(message);
             parts.iter().any(|part| matches!(part.kind, Kind::Media))
@@ -143,8 +143,15 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     }
 }
 
-/// Holds what somebody still waits for: open calls, and answers whose call is out of sight.
-fn hold_open(pairing: &Pairing, units: &mut [Unit]) {
+/// Holds what somebody still waits for: open calls, answers whose call is out of sight, and
+/// references to what lies on the server.
+fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
+    let remote = |at: usize| draft.messages.get(at).is_some_and(|m| m.role == Role::Neutral);
+    for unit in units.iter_mut().filter(|_| draft.layout() == Layout::Items) {
+        if unit.messages.clone().any(remote) {
+            unit.hold = Hold::Remote;
+        }
+    }
     let mut hold = |message: usize, hold: Hold| {
         if let Some(unit) = unit_at(units, message) {
             units[unit].hold = hold;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use foxwedge_core::{
     Edit, Kind, Transcript, Words, carry_out,
     compact::{
-        CannotShrink, Clues, Counter, Gone, Limits, Plan, Scene, accept, budget, condense, elide,
-        importance, window,
+        CannotShrink, Clues, Counter, Cut, Gone, Limits, Plan, Scene, accept, budget, condense,
+        elide, importance, window,
     },
 };
 
@@ -25,6 +25,8 @@ use crate::{
 /// A plan is made of estimates. When the result is heavier, the next one aims so much lower; more
 /// often than this nobody has to.
 const ATTEMPTS: usize = 4;
+/// A summary may cost money: nobody is asked more often than this.
+const SUMMARIES: usize = 2;
 
 /// What a strategy made of a document.
 struct Done {
@@ -86,13 +88,14 @@ impl Work<'_> {
         };
         let bench = Bench { work: self, transcript, frame, clues, settings };
         let mut aim = settings.limits;
-        for attempt in 0.. {
+        let attempts = if stage == Stage::Summarize { SUMMARIES } else { ATTEMPTS };
+        for attempt in 1.. {
             let done = bench.attempt(stage, aim, counter, summarizer)?;
             let (Some(limits), Some(aimed), None) = (settings.limits, aim, &done.short) else {
                 return Ok(done);
             };
             let tokens = done.change.tokens();
-            if tokens <= limits.most() || attempt + 1 >= ATTEMPTS {
+            if tokens <= limits.most() || attempt >= attempts {
                 return Ok(done);
             }
             aim = Some(aimed.lower(tokens - limits.most()));
@@ -119,11 +122,20 @@ impl Work<'_> {
             after: self.size.tokens,
             gone: gone.collect(),
             shrunk: shrunk.collect(),
-            cut: done.plan.cut,
+            cut: done
+                .plan
+                .cut
+                .map(|cut| Cut { asked: self.place(cut.asked), made: self.place(cut.made) }),
             summary: done.summary.clone(),
             edits: done.edits.clone(),
             short: done.short.clone(),
         }
+    }
+
+    /// Where a cut in front of a message lies in the input.
+    fn place(&self, message: usize) -> usize {
+        let behind = self.origins.get(message..).unwrap_or(&[]).iter().flatten().next();
+        behind.copied().unwrap_or(self.account.messages.len())
     }
 
     /// Where messages stood in the input; nowhere if they are new.
@@ -186,7 +198,7 @@ impl Bench<'_> {
         let origins = self.work.origins.iter().enumerate();
         let pinned = origins.filter(|(_, made_of)| made_of.iter().any(is_pin));
         let pins: Vec<usize> = pinned.map(|(at, _)| at).collect();
-        let elision = &self.settings.elision;
+        let elision = &self.work.elision;
         let mut scene =
             Scene::new(&self.transcript, &self.work.weights, &self.clues, elision, &pins);
         let needed = limits.ok_or(CompactError::NeedsBudget(stage));

@@ -14,7 +14,7 @@ use crate::{
 /// What a message costs beside what it says: its role, its brackets.
 const FRAME: u32 = 4;
 /// What a call or an answer costs beside what it says: its id, its brackets.
-const ENVELOPE: u32 = 8;
+pub(super) const ENVELOPE: u32 = 8;
 
 /// Weighs a document: the messages, and what stands around them.
 pub fn weigh(draft: &Draft<'_>, frame: Frame, counter: &mut dyn Counter) -> Weights {

@@ -5,11 +5,20 @@ use std::borrow::Cow;
 
 use foxwedge_core::{
     Draft, Language,
-    compact::{Keep, Plan, Shrunk},
+    compact::{Counter, Keep, Plan, Shrunk},
 };
 
-use super::look::answers;
+use super::{look::answers, weigh::ENVELOPE};
 use crate::canon::{Answer, Bit, decode_message};
+
+/// What a note costs at most, in the tokens of a counter.
+pub(super) fn price(counter: &mut dyn Counter, language: Language) -> u32 {
+    const MANY: u64 = 9_999_999;
+    let notes = [cleared(MANY, language), elided(MANY, language), unseen(99, language)];
+    let most = notes.iter().map(|note| counter.text(note)).max().unwrap_or(0);
+    // The frame of the answer, and a token where two texts meet.
+    most.saturating_add(ENVELOPE + 2)
+}
 
 /// The new words of every answer that shrinks, in the order of the plan.
 pub(super) fn left(draft: &Draft<'_>, plan: &Plan, language: Language) -> Vec<String> {

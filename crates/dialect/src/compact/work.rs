@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use foxwedge_core::{
     BodyEdits, Draft, Message, Question, Repair, Report, RuleSet, Slot, Wire,
-    compact::{CannotShrink, Counter, Hold, Limits, Unit, Weights, units},
+    compact::{CannotShrink, Counter, Elision, Hold, Limits, Unit, Weights, units},
     pair, repair,
 };
 
-use super::{Account, Became, CompactError, Compacted, Line, Prefix, Settings, Size, Stage, weigh};
+use super::{
+    Account, Became, CompactError, Compacted, Line, Prefix, Settings, Size, Stage, weigh, words,
+};
 use crate::{Reading, read, want};
 
 /// A document on its way from one strategy to the next.
@@ -25,6 +27,8 @@ pub(super) struct Work<'s> {
     /// For each message those of the input that it is made of; more than one if they were joined.
     pub(super) origins: Vec<Vec<usize>>,
     pub(super) size: Size,
+    /// What may happen to answers, with the price of a note in tokens of this counter.
+    pub(super) elision: Elision,
     pub(super) account: Account,
     /// Something beside the messages changed.
     around: bool,
@@ -53,6 +57,10 @@ impl<'s> Work<'s> {
             text: Cow::Borrowed(source),
             origins: (0..before.messages).map(|at| vec![at]).collect(),
             size: before,
+            elision: Elision {
+                note: words::price(counter, question.policy.language),
+                ..settings.elision.clone()
+            },
             account: Account {
                 before,
                 messages: (0..before.messages)
@@ -179,7 +187,13 @@ impl<'s> Work<'s> {
         let tokens = |unit: &Unit| weights.of(unit.messages.clone());
         let named = heaviest.filter(|unit| tokens(unit) >= weights.around);
         let is_last = |unit: &Unit| unit.messages.end == weights.len();
+        let is_pin = |at: &usize| self.pins.binary_search(at).is_ok();
+        let pinned = |unit: &Unit| {
+            let made_of = self.origins.get(unit.messages.clone()).unwrap_or(&[]);
+            made_of.iter().flatten().any(is_pin)
+        };
         let hold = |unit: &Unit| match unit.hold {
+            Hold::Free if pinned(unit) => Hold::Pinned,
             Hold::Free if is_last(unit) => Hold::End,
             hold => hold,
         };
