@@ -37,9 +37,11 @@ mod cline;
 mod gemini_cli;
 mod direct;
 mod sequence;
+mod condensed;
 
 pub use about::About;
 pub use agent::Agent;
+pub use condensed::{Condensed, NotCompacted, Shown};
 pub use nodes::{LeftOut, Node};
 pub use recognise::{Recognised, recognise};
 pub use rewritten::Rewritten;

@@ -66,6 +66,16 @@ impl Ask {
         Ask { format: format.or(self.format), ..self.clone() }
     }
 
+    /// The same, by the rules of a profile.
+    pub(crate) fn with_profile(self, profile: Option<Profile>) -> Ask {
+        Ask { profile, ..self }
+    }
+
+    /// The same, for something whose format is known.
+    pub(crate) fn with_format(self, format: Format) -> Ask {
+        Ask { format: Some(format), ..self }
+    }
+
     /// The format that was named.
     pub(crate) fn format(&self) -> Option<Format> {
         self.format

@@ -9,9 +9,13 @@ use foxwedge_dialect::session::Agent;
 
 mod values;
 mod sessions;
+mod compact;
 
+pub(crate) use compact::CompactArgs;
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
-pub(crate) use values::{ExportFormat, Format, ListFormat, OutputFormat, View};
+pub(crate) use values::{
+    ExportFormat, Format, ListFormat, OutputFormat, ReportFormat, Strategy, View,
+};
 use values::{agents, colors, formats, languages, orphans, policies, profiles, tails};
 
 /// Keeps LLM-agent conversations with tool calls whole.
@@ -55,7 +59,9 @@ pub(crate) enum Command {
     /// Repair files in place, or stdin to stdout (the same as check --fix)
     #[command(mut_arg("fix", |arg| arg.hide(true)))]
     Fix(CheckArgs),
-    /// Put back what a fix replaced
+    /// Make a conversation shorter, and keep every call with its answer
+    Compact(Box<CompactArgs>),
+    /// Put back what a fix or a compaction replaced
     Undo(UndoArgs),
     /// List the sessions of every agent on this machine
     List(ListArgs),

@@ -1,8 +1,10 @@
 //! What a repair would change, message by message.
 
+use foxwedge_core::Profile;
 use foxwedge_dialect::{Reading, read, session::Session, want};
 
 use crate::{
+    compact::Told,
     outcome::place,
     say::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
     source::{Body, Document, Source},
@@ -26,10 +28,14 @@ pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
     if text.is_empty() {
         return None;
     }
+    Some(headed(path, &text))
+}
+
+fn headed(path: &str, text: &str) -> String {
     let path = clean(path);
     let old = paint(BOLD, format_args!("--- {path}"));
     let new = paint(BOLD, format_args!("+++ {path}"));
-    Some(format!("{old}\n{new}\n{text}"))
+    format!("{old}\n{new}\n{text}")
 }
 
 /// The changes to a session file: a record is a line.
@@ -59,37 +65,64 @@ fn legible<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> String {
 
 /// The changes to a conversation.
 fn messages(text: &mut String, document: &Document<'_>, reading: &Reading<'_>) {
-    let draft = &reading.draft;
     let (patched, repair) = reading.fix(&document.question);
     if repair.is_untouched() {
         return;
     }
-    let fixed = patched.to_string();
     let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
-    let Ok(after) = read(&fixed, draft.wire, want(document.question.profile)) else {
-        header(text, &format!("{line}the whole document"));
-        pair(text, &[draft.source], &[&fixed]);
-        return;
-    };
-    let spans = |draft: &foxwedge_core::Draft<'_>| -> Vec<foxwedge_core::Span> {
-        draft.messages.iter().map(|message| message.span).collect()
-    };
-    let old: Vec<&str> = spans(draft).iter().map(|span| span.of(draft.source)).collect();
-    let new: Vec<&str> = spans(&after.draft).iter().map(|span| span.of(&fixed)).collect();
-    let around = [around(draft.source, reading.frame.list), around(&fixed, after.frame.list)];
-    if around[0] != around[1] {
-        header(text, &format!("{line}around the messages"));
-        pair(text, &[&around[0]], &[&around[1]]);
+    let origins = repair.slots.iter().map(|slot| slot.origin).collect();
+    let change = Change { reading, fixed: &patched.to_string(), origins, line: &line };
+    change.draw(text, document.question.profile);
+}
+
+/// What a compaction changes; `None` if that is nothing.
+pub(crate) fn between(told: &Told<'_>) -> Option<String> {
+    let mut text = String::new();
+    let origins = told.compacted.messages.iter().map(|line| line.origin).collect();
+    let change = Change { reading: told.reading, fixed: &told.compacted.text, origins, line: "" };
+    change.draw(&mut text, told.profile);
+    (!text.is_empty()).then(|| headed(told.path, &text))
+}
+
+/// A conversation and what it becomes.
+struct Change<'c> {
+    reading: &'c Reading<'c>,
+    fixed: &'c str,
+    /// For each new message the old one.
+    origins: Vec<Option<usize>>,
+    /// Where it begins, if others stand beside it.
+    line: &'c str,
+}
+
+impl Change<'_> {
+    fn draw(self, text: &mut String, profile: Profile) {
+        let Change { reading, fixed, origins, line } = self;
+        let draft = &reading.draft;
+        // Whatever was written, it is shown: a result that cannot be read is shown as a whole.
+        let Ok(after) = read(fixed, draft.wire, want(profile)) else {
+            header(text, &format!("{line}the whole document"));
+            pair(text, &[draft.source], &[fixed]);
+            return;
+        };
+        let spans = |draft: &foxwedge_core::Draft<'_>| -> Vec<foxwedge_core::Span> {
+            draft.messages.iter().map(|message| message.span).collect()
+        };
+        let old: Vec<&str> = spans(draft).iter().map(|span| span.of(draft.source)).collect();
+        let new: Vec<&str> = spans(&after.draft).iter().map(|span| span.of(fixed)).collect();
+        let around = [around(draft.source, reading.frame.list), around(fixed, after.frame.list)];
+        if around[0] != around[1] {
+            header(text, &format!("{line}around the messages"));
+            pair(text, &[&around[0]], &[&around[1]]);
+        }
+        let origins: Vec<Option<usize>> = if origins.len() == new.len() {
+            origins
+        } else {
+            // The messages were left alone.
+            (0..new.len()).map(Some).collect()
+        };
+        let steps = align(&old, &new, &origins);
+        hunks(text, &old, &new, &steps, |first| format!("{line}{}", place(draft.wire, first)));
     }
-    let origins: Vec<Option<usize>> = if repair.slots.len() == new.len() {
-        repair.slots.iter().map(|slot| slot.origin).collect()
-    } else {
-        // The messages were left alone.
-        (0..new.len()).map(Some).collect()
-    };
-    let steps = align(&old, &new, &origins);
-    hunks(text, &old, &new, &steps, |first| format!("{line}{}", place(draft.wire, first)));
 }
 
 /// What stands around the list of messages.

@@ -18,6 +18,7 @@ mod source;
 mod place;
 mod judge;
 mod mend;
+mod compact;
 mod disk;
 mod diff;
 mod outcome;
@@ -51,6 +52,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Check(args) => command::check::run(args),
         Command::Fix(args) => command::fix::run(args),
+        Command::Compact(args) => command::compact::run(&args),
         Command::Undo(args) => command::undo::run(args),
         Command::List(args) => command::list::run(args),
         Command::Show(args) => command::show::run(args),

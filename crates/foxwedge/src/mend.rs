@@ -121,9 +121,24 @@ pub(crate) fn file(
     look: Look,
 ) -> anyhow::Result<Judged> {
     let ask = &ask.as_read(plan.session.as_ref());
+    let write = |out: &mut dyn Write| plan.write_to(out);
+    let after = exchange(snapshot, plan.session.as_ref(), write, manner, ask, look)?;
+    Ok(plan.told(after))
+}
+
+/// Puts new content in the place of a file that nobody else writes: proven first, and what it
+/// replaces is kept. Says what is left to find in it, and where the backup lies.
+pub(crate) fn exchange(
+    snapshot: &Snapshot,
+    session: Option<&Sitting>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    manner: Manner,
+    ask: &Ask,
+    look: Look,
+) -> anyhow::Result<Judged> {
     snapshot.check_writable()?;
     let _claim = Claim::take(&snapshot.path)?;
-    let _idle = check_idle(&snapshot.path, &snapshot.metadata, plan.session.as_ref())?;
+    let _idle = check_idle(&snapshot.path, &snapshot.metadata, session)?;
     let backups = Backups::locate()?;
     let mut proven = None;
     let prepare = |fresh: &Path, after| {
@@ -132,8 +147,8 @@ pub(crate) fn file(
         proven = Some(judged.context("the repair did not hold, and the file is as it was")?);
         backups.keep(&snapshot.path, &snapshot.content, after).map(Some)
     };
-    let backup = replace(snapshot, |out| plan.write_to(out), prepare)?;
-    let mut judged = plan.told(proven.unwrap_or_default());
+    let backup = replace(snapshot, write, prepare)?;
+    let mut judged = proven.unwrap_or_default();
     judged.backup = backup.map(|backup| backup.content);
     Ok(judged)
 }
@@ -153,7 +168,12 @@ pub(crate) fn filter(
 }
 
 /// Reads repaired bytes again: what could be fixed has to be gone.
-fn verify(written: &[u8], manner: Manner, ask: &Ask, look: Look) -> anyhow::Result<Judged> {
+pub(crate) fn verify(
+    written: &[u8],
+    manner: Manner,
+    ask: &Ask,
+    look: Look,
+) -> anyhow::Result<Judged> {
     let plain = unpacked(written)?;
     let unread = |message: &str| Trouble::new(format!("the result cannot be read: {message}"));
     let text = text(&plain).map_err(|failure| unread(&failure.message))?;

@@ -24,6 +24,8 @@ mod markdown;
 mod statistics;
 pub(crate) mod summary;
 
+pub(crate) use json::pretty;
+
 /// What a format needs to know about each finding.
 pub(crate) fn look(format: OutputFormat) -> Look {
     match format {

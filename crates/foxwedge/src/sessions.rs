@@ -55,7 +55,7 @@ pub(crate) struct Facts {
 
 /// Finds and reads the conversation that is meant.
 pub(crate) fn open(args: &SessionArgs, format: Option<Format>) -> anyhow::Result<Loaded> {
-    let place = target::one(args)?;
+    let place = target::one(args.target.as_deref(), &args.agent)?;
     let (shown, manner) = match &place {
         One::Stdin => (STDIN.to_owned(), Manner { lines: false, walked: false }),
         One::File(path) => (path.to_string_lossy().into_owned(), Manner::of_file(path, false)),

@@ -12,7 +12,7 @@ use foxwedge_dialect::session::Agent;
 
 use crate::{
     agents::{self, Entry, pick},
-    cli::{CheckArgs, SessionArgs},
+    cli::CheckArgs,
     outcome::Failure,
     say::{self, Trouble, clean},
 };
@@ -101,10 +101,10 @@ pub(crate) enum One {
     Session(Box<Entry>),
 }
 
-/// The one session that is meant.
-pub(crate) fn one(args: &SessionArgs) -> anyhow::Result<One> {
-    let Some(path) = &args.target else {
-        return Ok(One::Session(Box::new(newest(&sessions(&args.agent))?.clone())));
+/// The one session that is meant; the newest of these agents, if none is named.
+pub(crate) fn one(target: Option<&Path>, agents: &[Agent]) -> anyhow::Result<One> {
+    let Some(path) = target else {
+        return Ok(One::Session(Box::new(newest(&sessions(agents))?.clone())));
     };
     if path.as_os_str() == "-" {
         return Ok(One::Stdin);
@@ -112,8 +112,8 @@ pub(crate) fn one(args: &SessionArgs) -> anyhow::Result<One> {
     let failure = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Failure::new("this is a folder, not a session")
             .help("`foxwedge list --project FOLDER` lists the sessions about it"),
-        Ok(_) => return Ok(One::File(path.clone())),
-        Err(error) => match session(path, &error, || sessions(&args.agent)) {
+        Ok(_) => return Ok(One::File(path.to_owned())),
+        Err(error) => match session(path, &error, || sessions(agents)) {
             Ok(entry) => return Ok(One::Session(Box::new(entry))),
             Err(failure) => failure,
         },

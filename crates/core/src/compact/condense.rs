@@ -24,15 +24,20 @@ pub fn condense(
         return Ok(plan);
     }
     scene.hold_ends(false);
-    scene.hold_newest(recent);
-    for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
-        plan.drop(scene, unit, Why::Condensed);
+    let newest = scene.newest(recent);
+    // Room for a summary.
+    let room = limits.map(|limits| limits.lower((limits.goal() / 16).min(1_000)));
+    let too_much = |plan: &Plan| room.is_some_and(|room| plan.expected > room.goal());
+    for (at, unit) in scene.units.iter().enumerate().filter(|(_, unit)| unit.hold == Hold::Free) {
+        if at < newest || too_much(&plan) {
+            plan.drop(scene, unit, Why::Condensed);
+        }
     }
     plan.condense = !plan.gone.is_empty();
-    let Some(limits) = limits else { return Ok(plan) };
-    // Room for a summary.
-    let room = limits.lower((limits.goal() / 16).min(1_000));
-    if plan.expected <= room.goal() { Ok(plan) } else { budget::inside(scene, plan, room) }
+    match room {
+        Some(room) if too_much(&plan) => budget::inside(scene, plan, room),
+        _ => Ok(plan),
+    }
 }
 
 /// Why a summary is not taken.

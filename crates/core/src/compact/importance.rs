@@ -27,8 +27,7 @@ pub fn importance(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, Can
         return Ok(plan);
     }
     scene.hold_ends(true);
-    scene.hold_newest(limits.goal() / 4);
-    let scores = scores(scene);
+    let scores = scores(scene, scene.newest(limits.goal() / 4));
     let mut gone = Vec::new();
     for at in by_points(&scores) {
         if plan.expected <= limits.goal() {
@@ -64,8 +63,8 @@ fn by_points(scores: &[Score]) -> impl Iterator<Item = usize> {
     table.into_iter().flatten()
 }
 
-/// How much each unit matters.
-pub fn scores(scene: &Scene<'_, '_>) -> Vec<Score> {
+/// How much each unit matters; from `newest` on they are the newest.
+pub fn scores(scene: &Scene<'_, '_>, newest: usize) -> Vec<Score> {
     let draft = scene.transcript.draft();
     let count = scene.units.len().max(1);
     let mut scores = Vec::with_capacity(scene.units.len());
@@ -74,6 +73,9 @@ pub fn scores(scene: &Scene<'_, '_>) -> Vec<Score> {
         let recency = (at + 1) * usize::from(Score::NEWEST) / count;
         let mut score = Score::default();
         score.recency = u8::try_from(recency).unwrap_or(0);
+        if at >= newest {
+            score.add(Reason::Newest);
+        }
         let mut calls = false;
         let mut words = false;
         for message in unit.messages.clone() {

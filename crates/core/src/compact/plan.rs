@@ -11,7 +11,7 @@ use super::{
     window::Fraction,
 };
 use crate::{
-    draft::{Kind, Role, Text},
+    draft::{Kind, Part, Role, Text},
     placeholder,
     transcript::Transcript,
 };
@@ -72,32 +72,33 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
-    /// Holds the newest units that fit into so many tokens.
-    pub(super) fn hold_newest(&mut self, tokens: u64) {
+    /// The first of the newest units that fit into so many tokens.
+    pub(super) fn newest(&self, tokens: u64) -> usize {
         let mut left = tokens;
-        for unit in self.units.iter_mut().rev() {
-            let Some(rest) = left.checked_sub(self.weights.of(unit.messages.clone())) else {
-                break;
-            };
-            left = rest;
-            if unit.hold == Hold::Free {
-                unit.hold = Hold::End;
+        let fits = |unit: &&Unit| match left.checked_sub(self.tokens(unit)) {
+            Some(rest) => {
+                left = rest;
+                true
             }
-        }
+            None => false,
+        };
+        self.units.len() - self.units.iter().rev().take_while(fits).count()
     }
 
     /// Whether a message is the user's own: words or pictures, and no answers.
     pub(super) fn is_wish(&self, message: usize) -> bool {
         let draft = self.transcript.draft();
         let Some(header) = draft.messages.get(message) else { return false };
+        let told = |part: &Part<'_>| placeholder::speaks_for_a_tool(part.span.of(draft.source));
         let parts = draft.parts_of(header);
-        let own =
-            |kind: &Kind<'_>| matches!(kind, Kind::Text(Text::Full | Text::Trailing) | Kind::Media);
-        let first = parts.first().map_or("", |part| part.span.of(draft.source));
+        let words = |part: &&Part<'_>| matches!(part.kind, Kind::Text(Text::Full | Text::Trailing));
+        let mut texts = parts.iter().filter(words);
+        // Pictures under a heading of ours came from a tool.
+        let pictures = parts.iter().any(|part| matches!(part.kind, Kind::Media))
+            && !parts.iter().filter(words).any(told);
         matches!(header.role, Role::User | Role::Unknown)
-            && parts.iter().any(|part| own(&part.kind))
             && !draft.answers_in(header)
-            && !placeholder::speaks_for_a_tool(first)
+            && (pictures || texts.any(|part| !told(part)))
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Reason {
     Change,
     /// It is about a file that was touched just now.
     RecentFile,
+    /// It is among the newest.
+    Newest,
     /// The same call was made again later.
     Repeated,
     /// What was read has been read or changed again since.
@@ -31,13 +33,14 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 9] = [
         Reason::Constraint,
         Reason::User,
         Reason::Decision,
         Reason::Failure,
         Reason::Change,
         Reason::RecentFile,
+        Reason::Newest,
         Reason::Repeated,
         Reason::Superseded,
     ];
@@ -51,6 +54,7 @@ impl Reason {
             Reason::Failure => 20,
             Reason::Change => 15,
             Reason::RecentFile => 20,
+            Reason::Newest => 100,
             Reason::Repeated | Reason::Superseded => 0,
         }
     }
@@ -64,6 +68,7 @@ impl Reason {
             Reason::Failure => "unresolved failure",
             Reason::Change => "changes something",
             Reason::RecentFile => "recently touched file",
+            Reason::Newest => "among the newest",
             Reason::Repeated => "same call made again later",
             Reason::Superseded => "read or changed again since",
         }
@@ -78,7 +83,7 @@ impl Score {
     /// Points of the newest unit.
     pub const NEWEST: u8 = 30;
     /// More points than any unit can have.
-    pub(super) const MOST: usize = 256;
+    pub(super) const MOST: usize = 512;
 
     /// Adds a reason.
     pub(super) fn add(&mut self, reason: Reason) {

@@ -129,7 +129,7 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
 fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     let message = &draft.messages[at];
     match message.role {
-        Role::Neutral => draft.layout() == Layout::Chat,
+        Role::Neutral => !is_reference(draft, at),
         Role::User => {
             let parts = draft.parts_of(message);
             parts.iter().any(|part| matches!(part.kind, Kind::Media))
@@ -143,12 +143,20 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     }
 }
 
+/// Whether an item only names something that lies on the server.
+fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
+    draft.messages.get(at).is_some_and(|message| {
+        message.role == Role::Neutral
+            && draft.layout() == Layout::Items
+            && message.span.of(draft.source).contains("\"item_reference\"")
+    })
+}
+
 /// Holds what somebody still waits for: open calls, answers whose call is out of sight, and
 /// references to what lies on the server.
 fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
-    let remote = |at: usize| draft.messages.get(at).is_some_and(|m| m.role == Role::Neutral);
     for unit in units.iter_mut().filter(|_| draft.layout() == Layout::Items) {
-        if unit.messages.clone().any(remote) {
+        if unit.messages.clone().any(|at| is_reference(draft, at)) {
             unit.hold = Hold::Remote;
         }
     }

@@ -2,7 +2,7 @@
 
 mod write;
 
-pub(super) use write::{changed, new};
+pub(super) use write::{changed, common, new};
 
 use foxwedge_core::{
     Content, Marks, Role, Span,

@@ -29,7 +29,16 @@ pub(super) struct Edits {
 
 /// Writes the file.
 pub(super) fn emit<'a>(session: &Session<'a>, repair: &Repair<'a>, edits: Edits) -> Rewritten<'a> {
-    let emission = Emission { session, edits, mended: mended(session, repair) };
+    emit_mending(session, mended(session, repair), edits)
+}
+
+/// Writes the file and mends some of its lines.
+pub(super) fn emit_mending<'a>(
+    session: &Session<'a>,
+    mended: HashSet<u32>,
+    edits: Edits,
+) -> Rewritten<'a> {
+    let emission = Emission { session, edits, mended };
     match session.log.container {
         Container::Lines => emission.lines(),
         Container::List(list) => emission.list(list),
@@ -70,7 +79,9 @@ impl<'a> Emission<'_, 'a> {
             let changed = parted || records.clone().any(|record| self.is_changed(record));
             let same = !changed && !self.mended.contains(&line);
             if same {
-                if records.is_empty() { out.raw(range) } else { out.line(range) }
+                // What follows gets a line of its own, whatever a crash left at the end.
+                let ends = records.is_empty() && self.edits.last.is_empty();
+                if ends { out.raw(range) } else { out.line(range) }
             }
             for record in records {
                 if !same {

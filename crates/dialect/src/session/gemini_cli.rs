@@ -297,11 +297,16 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
 
 /// The versions that count, in order.
 pub(super) fn current<'a>(log: &Log<'a>) -> Vec<Entry<'a>> {
+    current_until(log, u32::try_from(log.records.len()).unwrap_or(0))
+}
+
+/// The versions that counted before a record was written, in order.
+pub(super) fn current_until<'a>(log: &Log<'a>, end: u32) -> Vec<Entry<'a>> {
     let mut list: Vec<Option<Entry<'a>>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut steps = log.steps.iter().peekable();
     let mut entries = log.entries.iter().peekable();
-    for record in 0..u32::try_from(log.records.len()).unwrap_or(0) {
+    for record in 0..end {
         match steps.next_if(|(at, _)| *at == record).map(|(_, step)| *step) {
             Some(Step::Reset) => {
                 list.clear();

@@ -207,7 +207,7 @@ fn notes(
 }
 
 /// A millisecond later; `None` for what is not a time as agents write it, or the end of a day.
-fn later(time: &str) -> Option<String> {
+pub(super) fn later(time: &str) -> Option<String> {
     let (head, millis) = time.strip_suffix('Z')?.rsplit_once('.')?;
     let (date, clock) = head.split_once('T')?;
     let mut fields = clock.split(':').map(|field| field.parse::<u32>().ok());

@@ -7,6 +7,7 @@ use clap::{
 };
 use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
 use foxwedge_dialect::session::Agent;
+use foxwedge_tokens::Counting;
 
 /// The format of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,43 @@ pub(crate) enum ListFormat {
     Json,
 }
 
+/// How a report about one conversation is written.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Full,
+    /// One document
+    Json,
+}
+
+/// A way to make a conversation shorter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Strategy {
+    /// The first message stays, a share of the others goes.
+    Window,
+    /// The newest that fits stays.
+    Budget,
+    /// Old, large answers shrink.
+    Elide,
+    /// What matters least goes.
+    Importance,
+    /// A summary takes the place of what is old.
+    Summarize,
+}
+
+impl Strategy {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Strategy::Window => "window",
+            Strategy::Budget => "budget",
+            Strategy::Elide => "elide",
+            Strategy::Importance => "importance",
+            Strategy::Summarize => "summarize",
+        }
+    }
+}
+
 /// Which history of a session is told.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum View {
@@ -112,6 +150,21 @@ pub(super) fn colors() -> impl TypedValueParser<Value = ColorChoice> {
         ("always", ColorChoice::Always),
         ("never", ColorChoice::Never),
     ])
+}
+
+pub(super) fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let all = [
+        Strategy::Window,
+        Strategy::Budget,
+        Strategy::Elide,
+        Strategy::Importance,
+        Strategy::Summarize,
+    ];
+    named(all.map(|strategy| (strategy.name(), strategy)).to_vec())
+}
+
+pub(super) fn countings() -> impl TypedValueParser<Value = Counting> {
+    named(Counting::all().map(|counting| (counting.name(), counting)).collect())
 }
 
 pub(super) fn policies() -> impl TypedValueParser<Value = Unanswered> {

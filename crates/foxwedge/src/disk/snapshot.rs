@@ -41,18 +41,14 @@ impl Snapshot {
         let folder = folder(&self.path);
         let locked = fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
         if self.metadata.permissions().readonly() {
-            bail!(
-                Trouble::new("the file is read-only").help(
-                    "nothing was changed; make it writable, or use `foxwedge fix - <FILE >NEW`"
-                )
-            );
+            bail!(Trouble::new("the file is read-only").help(
+                "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
+            ));
         }
         if locked {
-            bail!(
-                Trouble::new("its folder is read-only").help(
-                    "nothing was changed; make it writable, or use `foxwedge fix - <FILE >NEW`"
-                )
-            );
+            bail!(Trouble::new("its folder is read-only").help(
+                "nothing was changed; make it writable, or give it on stdin: `- <FILE >NEW`"
+            ));
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()>
 }
 
 /// Writes a document as it is walked.
-pub(super) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+pub(crate) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     out.write_all(b"\n")
 }

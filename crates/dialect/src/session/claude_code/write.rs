@@ -1,6 +1,6 @@
 //! Spells records of Claude Code.
 
-use foxwedge_core::{Content, Kind, Piece, Role, Source};
+use foxwedge_core::{Content, Kind, Piece, Role, Source, Span};
 
 use crate::{
     anthropic,
@@ -52,12 +52,7 @@ pub(in crate::session) fn new(
     let &New { template, fresh, role, joins } = new;
     let like: Record<'_> = desk.log.records[template as usize];
     out.text(&format!("{{\"parentUuid\":{}", fresh.parent));
-    for key in COMMON {
-        if let Some(value) = field(out.source, like.span, key) {
-            out.text(&format!(",\"{key}\":"));
-            out.copy(value);
-        }
-    }
+    common(out, like.span);
     if let Some(request) = field(out.source, like.span, "requestId")
         && joins
         && role == Role::Assistant
@@ -82,6 +77,16 @@ pub(in crate::session) fn new(
         }
     }
     out.text("}");
+}
+
+/// Copies what all records of a session have in common.
+pub(in crate::session) fn common(out: &mut Writer<'_>, like: Span) {
+    for key in COMMON {
+        if let Some(value) = field(out.source, like, key) {
+            out.text(&format!(",\"{key}\":"));
+            out.copy(value);
+        }
+    }
 }
 
 /// The message of a new record. A reply in pieces has one id for all of them.

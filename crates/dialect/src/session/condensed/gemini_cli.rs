@@ -1,0 +1,214 @@
+//! Gemini CLI: a `$set` record holds the messages that take the place of all before it, as the
+//! agent's own compression writes it.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_core::Span;
+
+mod reply;
+
+use super::{Condensed, Session, Shown, all, fresh::Fresh, mark};
+use crate::{
+    json::{elements, field, quote, says},
+    session::{
+        emit::Edits,
+        gemini_cli::{Entry, Step, current_until},
+    },
+    splice::{Change, Changes, Chunk, Writer, patch},
+};
+
+/// The record of a compaction.
+pub(super) fn compacted<'a>(
+    session: &Session<'a>,
+    condensed: &Condensed<'_>,
+    fresh: &mut Fresh<'a>,
+) -> Edits {
+    let mut job = Job { session, condensed, owners: owners(session), written: Vec::new(), fresh };
+    let mut at = 0;
+    while at < condensed.messages.len() {
+        at = job.message(at);
+    }
+    let mut out = Writer::new(session.log.source, &[]);
+    out.text("{\"$set\":{\"messages\":[");
+    for (at, message) in job.written.into_iter().enumerate() {
+        if at > 0 {
+            out.text(",");
+        }
+        out.append(message);
+    }
+    out.text("]");
+    if let Some(time) = fresh.time() {
+        out.text(&format!(",\"lastUpdated\":{}", quote(&time)));
+    }
+    out.text(&format!("}},\"{}\":{}}}", mark::MARK, mark::plain(&fresh.compaction)));
+    Edits { last: vec![out.finish()], ..Edits::default() }
+}
+
+/// For each message of the conversation the entry it comes from, and its place in it.
+fn owners(session: &Session<'_>) -> Vec<(usize, u32)> {
+    let entries = session.entries.iter().enumerate();
+    entries
+        .flat_map(|(at, entry)| (entry.first..entry.last).map(move |m| (at, m - entry.first)))
+        .collect()
+}
+
+/// A snapshot while it is being made.
+struct Job<'j, 'a> {
+    session: &'j Session<'a>,
+    condensed: &'j Condensed<'j>,
+    owners: Vec<(usize, u32)>,
+    written: Vec<Vec<Chunk>>,
+    fresh: &'j mut Fresh<'a>,
+}
+
+impl<'a> Job<'_, 'a> {
+    /// Writes the next message, and says where the one behind it begins.
+    fn message(&mut self, at: usize) -> usize {
+        let Some(&shown) = self.condensed.messages.get(at) else { return at + 1 };
+        let own = self.kept(at);
+        let entry = own.and_then(|(entry, _)| self.session.entries.get(entry)).copied();
+        if let (Some((number, first)), Some(entry)) = (own, entry) {
+            let count = entry.last - entry.first;
+            let whole = count == 1 || first == 0 && self.kept(at + 1) == Some((number, 1));
+            if whole {
+                self.written.push(vec![Chunk::Copy(entry.span)]);
+                return at + count as usize;
+            }
+        }
+        if says(shown.json, all(shown.json), "role").as_deref() == Some("model") {
+            return self.reply(at, shown);
+        }
+        let parts = parts(shown.json);
+        self.user(at, &shown, &parts);
+        at + 1
+    }
+
+    /// The entry of a message that is left as it was, and its place in it.
+    fn kept(&self, at: usize) -> Option<(usize, u32)> {
+        let shown = self.condensed.messages.get(at)?;
+        self.owners.get(self.session.kept(shown)?).copied()
+    }
+
+    /// Something that the user says, answers included.
+    fn user(&mut self, at: usize, shown: &Shown<'_>, parts: &[&str]) {
+        let id = self.fresh.id(&["user", &at.to_string()]);
+        let mut out = Writer::new(self.session.log.source, &[]);
+        out.text(&format!("{{\"id\":{}", quote(&id)));
+        if let Some(time) = self.time(shown) {
+            out.text(&format!(",\"timestamp\":{time}"));
+        }
+        let mark = self.mark(at, shown);
+        out.text(&format!(
+            ",\"type\":\"user\",\"content\":[{}],\"{}\":{mark}}}",
+            parts.join(","),
+            mark::MARK
+        ));
+        self.written.push(out.finish());
+    }
+
+    /// When a message was written; a new one, just before the snapshot.
+    fn time(&mut self, shown: &Shown<'_>) -> Option<String> {
+        let source = self.session.log.source;
+        let old = self.entry_of(shown).and_then(|entry| field(source, entry.span, "timestamp"));
+        match old {
+            Some(old) => Some(old.of(source).to_owned()),
+            None => self.fresh.time().map(|time| quote(&time)),
+        }
+    }
+
+    /// The entry that a message comes from.
+    fn entry_of(&self, shown: &Shown<'_>) -> Option<Entry<'a>> {
+        let (entry, _) = *self.owners.get(shown.origin?)?;
+        self.session.entries.get(entry).copied()
+    }
+
+    /// Names the entry that a message stands for, or the first of those.
+    fn mark(&self, at: usize, shown: &Shown<'_>) -> String {
+        let before = self.condensed.messages.iter().take(at).rev().find_map(|shown| shown.origin);
+        let first = before.map_or(0, |before| before + 1);
+        let owner = self.owners.get(shown.origin.unwrap_or(first));
+        let entry = owner.and_then(|(entry, _)| self.session.entries.get(*entry));
+        mark::standing(&self.fresh.compaction, entry.map(|entry| entry.id))
+    }
+}
+
+/// The parts of a content.
+fn parts(json: &str) -> Vec<&str> {
+    let list = field(json, all(json), "parts");
+    let parts = list.map(|list| elements(json, list)).unwrap_or_default();
+    parts.into_iter().map(|part| part.of(json)).collect()
+}
+
+/// The file without a compaction. Whoever rewound to a message of it rewinds to what that stood for.
+pub(super) fn uncompacted(session: &Session<'_>, compaction: &str) -> Edits {
+    let (source, log) = (session.log.source, &session.log);
+    let own = mark::records(session, compaction);
+    let first = own.first().copied().unwrap_or(u32::MAX);
+    let inside = || log.entries.iter().filter(|entry| own.contains(&entry.record));
+    let stands: HashMap<&str, String> = inside()
+        .filter_map(|entry| {
+            let before = says(source, mark::of(source, entry.span)?, "for")?;
+            Some((entry.id, before.into_owned()))
+        })
+        .collect();
+    let ids: HashSet<&str> = inside().map(|entry| entry.id).collect();
+    let hidden = current_until(log, first);
+    let mut edits = Edits::default();
+    for &(record, step) in log.steps.iter().filter(|(record, _)| *record > first) {
+        let changes: Changes<'_> = match step {
+            Step::Rewind(id) => {
+                let before = stands.get(id).map(|before| Change::Text(quote(before)));
+                before.map(|before| ("$rewindTo", before)).into_iter().collect()
+            }
+            Step::Reset => {
+                let list = told_again(session, record, &ids, &hidden);
+                let list = list.map(|list| vec![("messages", Change::Chunks(list))]);
+                list.map(|list| ("$set", Change::Inside(list))).into_iter().collect()
+            }
+        };
+        if !changes.is_empty() {
+            let mut out = Writer::new(source, &[]);
+            patch(&mut out, session.span(record), changes);
+            edits.changed.insert(record, out.finish());
+        }
+    }
+    edits.changed.extend(own.into_iter().map(|record| (record, Vec::new())));
+    edits
+}
+
+/// When the agent resumes a session, it writes all messages once more: those of the compaction give
+/// way to what it hid. A snapshot that does not hold all of them is a compression of the agent's own.
+fn told_again(
+    session: &Session<'_>,
+    record: u32,
+    ids: &HashSet<&str>,
+    hidden: &[Entry<'_>],
+) -> Option<Vec<Chunk>> {
+    let entries = &session.log.entries;
+    let from = entries.partition_point(|entry| entry.record < record);
+    let told = || entries.iter().skip(from).take_while(|entry| entry.record == record);
+    let there: HashSet<&str> = told().map(|entry| entry.id).collect();
+    if !ids.is_subset(&there) {
+        return None;
+    }
+    // Answers are told as messages of their own, named after the reply.
+    let is_own = |entry: &Entry<'_>| {
+        ids.contains(entry.id)
+            || entry.id.strip_suffix("_response").is_some_and(|id| ids.contains(id))
+    };
+    let mut spans: Vec<Span> = Vec::new();
+    let mut hidden = Some(hidden);
+    for entry in told() {
+        match is_own(entry) {
+            true => spans.extend(hidden.take().into_iter().flatten().map(|entry| entry.span)),
+            false => spans.push(entry.span),
+        }
+    }
+    let mut out = Writer::new(session.log.source, &[]);
+    for (at, span) in spans.into_iter().enumerate() {
+        out.text(if at == 0 { "[" } else { "," });
+        out.copy(span);
+    }
+    out.text("]");
+    Some(out.finish())
+}
