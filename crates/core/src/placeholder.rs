@@ -215,9 +215,9 @@ pub(crate) fn media(id: Option<&str>, language: Language) -> String {
 
 /// Whether a text (raw JSON) begins like [`media`].
 pub(crate) fn is_media_heading(raw: &str) -> bool {
-    let head = head(raw);
-    head.contains("[foxwedge] Media from the answer")
-        || head.contains("[foxwedge] 工具调用") && raw.contains("的结果中的媒体")
+    let told = begins(raw);
+    told.starts_with("[foxwedge] Media from the answer")
+        || told.starts_with("[foxwedge] 工具调用") && told.contains("的结果中的媒体")
 }
 
 /// Whether a text (raw JSON) begins like something we say in the user's place: what follows came
@@ -230,18 +230,29 @@ pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
         "[foxwedge] 工具调用",
         "[foxwedge] 某个工具调用",
     ];
-    let head = head(raw);
-    HEADINGS.iter().any(|heading| head.contains(heading))
+    let told = begins(raw);
+    HEADINGS.iter().any(|heading| told.starts_with(heading))
 }
 
-/// Where a heading would stand.
-fn head(raw: &str) -> &str {
-    const NEAR: usize = 96;
-    let mut end = raw.len().min(NEAR);
+/// The text in a string, or in a small object around one, from where our own words begin; empty if
+/// somebody else's stand before them.
+fn begins(raw: &str) -> &str {
+    const NEAR: usize = 64;
+    let Some(at) = own_words(raw, NEAR) else { return "" };
+    let (before, told) = raw.split_at(at);
+    let string = before == "\"";
+    let field = before.starts_with('{') && before.ends_with('"') && before.contains("text");
+    let alone = field && before.trim_end_matches('"').trim_end().ends_with(':');
+    if string || alone { told } else { "" }
+}
+
+/// Where our own words begin, if that is near.
+fn own_words(raw: &str, near: usize) -> Option<usize> {
+    let mut end = raw.len().min(near);
     while !raw.is_char_boundary(end) {
         end -= 1;
     }
-    raw.get(..end).unwrap_or("")
+    raw.get(..end)?.find("[foxwedge] ")
 }
 
 /// Left in an answer whose media was moved out.

@@ -14,6 +14,7 @@ use crate::{Random, history, spelled};
 
 mod judge;
 mod shrink;
+pub mod compaction;
 pub mod session;
 
 pub use foxwedge_dialect::session::Agent;
@@ -165,7 +166,11 @@ pub fn run(case: &Case, tally: &mut Tally) {
     }
     let document = case.document();
     if let Err((law, what)) = judge(case, &document, tally) {
-        let document = shrink::smallest(case, law, document);
+        let breaks = |document: &str| {
+            let seen = judge(case, document, &mut Tally::default()).err();
+            seen.is_some_and(|(other, _)| other == law)
+        };
+        let document = shrink::smallest(case.wire, document, &breaks);
         let what =
             judge(case, &document, &mut Tally::default()).err().map_or(what, |(_, what)| what);
         tally.violations.push(Breach { law, case: *case, what, document });

@@ -8,16 +8,20 @@
 
 mod dialect;
 mod random;
+mod counter;
 mod shape;
 mod oracle;
 mod generate;
 pub mod laws;
 
+pub use counter::Bytes;
 pub use dialect::DIALECTS;
-pub use generate::{PLACEHOLDERS, SessionFile, history, session_file, sound_history, spelled};
+pub use generate::{
+    PLACEHOLDERS, SessionFile, history, long, session_file, sound_history, spelled,
+};
 pub use oracle::{
-    Inventory, PROFILES, View, Violation, all_text, inventory, lost, plain_walk, session_view,
-    told, violations,
+    Became, Inventory, PROFILES, Shorter, Stays, View, Violation, all_text, became, common, count,
+    inventory, lost, parted, plain_walk, session_view, stays, told, violations,
 };
 pub use random::Random;
 pub use shape::{body, messages};

@@ -116,7 +116,8 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
         }
     }
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
-    for at in leading.max(1)..draft.messages.len() {
+    // Nothing hangs on leading instructions: they stay for themselves.
+    for at in leading + 1..draft.messages.len() {
         if is_attached(draft, at) {
             join(at - 1, at);
         }

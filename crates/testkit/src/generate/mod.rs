@@ -15,11 +15,13 @@ mod contents;
 mod fields;
 mod spelled;
 mod session;
+mod long;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 
+pub use long::long;
 pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};
 pub use spelled::spelled;

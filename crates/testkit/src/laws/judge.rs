@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{Case, LONE, Tally};
 use crate::{PLACEHOLDERS, inventory, lost, violations};
 
-type Verdict = Result<(), (&'static str, String)>;
+pub(super) type Verdict = Result<(), (&'static str, String)>;
 
-fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
+pub(super) fn breach(law: &'static str, what: impl Into<String>) -> Verdict {
     Err((law, what.into()))
 }
 
@@ -117,7 +117,7 @@ fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
 }
 
 /// Signed thinking that is kept stands on exactly the history it stood on.
-fn honest(case: &Case, before: &Value, fixed: &str) -> Verdict {
+pub(super) fn honest(case: &Case, before: &Value, fixed: &str) -> Verdict {
     let binds = matches!(case.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
     if case.wire != Wire::Anthropic || !binds || names_older_model(before) {
         return Ok(());

@@ -3,8 +3,6 @@
 use foxwedge_core::Wire;
 use serde_json::Value;
 
-use super::{Case, Tally, judge};
-
 fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
     match document {
         Value::Array(list) => Some(list),
@@ -18,15 +16,11 @@ fn list_of(document: &mut Value) -> Option<&mut Vec<Value>> {
     }
 }
 
-fn breaks(case: &Case, law: &str, document: &Value) -> bool {
-    let text = document.to_string();
-    judge(case, &text, &mut Tally::default()).err().is_some_and(|(other, _)| other == law)
-}
-
-/// The smallest document we find that still breaks the law.
-pub(super) fn smallest(case: &Case, law: &str, document: String) -> String {
+/// The smallest document we find that still breaks a law.
+pub(super) fn smallest(wire: Wire, document: String, broken: &dyn Fn(&str) -> bool) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(&document) else { return document };
-    if !breaks(case, law, &value) {
+    let breaks = |document: &Value| broken(&document.to_string());
+    if !breaks(&value) {
         return document; // Its spelling matters.
     }
     let mut again = true;
@@ -38,20 +32,20 @@ pub(super) fn smallest(case: &Case, law: &str, document: String) -> String {
             if let Some(list) = list_of(&mut smaller) {
                 list.remove(at);
             }
-            if breaks(case, law, &smaller) {
+            if breaks(&smaller) {
                 value = smaller;
                 again = true;
                 break;
             }
         }
-        again |= smaller_blocks(case, law, &mut value);
+        again |= smaller_blocks(wire, &mut value, &breaks);
     }
     for key in keys(&value) {
         let mut smaller = value.clone();
         if let Some(object) = smaller.as_object_mut() {
             object.remove(&key);
         }
-        if breaks(case, law, &smaller) {
+        if breaks(&smaller) {
             value = smaller;
         }
     }
@@ -62,8 +56,8 @@ fn keys(value: &Value) -> Vec<String> {
     value.as_object().map(|object| object.keys().cloned().collect()).unwrap_or_default()
 }
 
-fn smaller_blocks(case: &Case, law: &str, value: &mut Value) -> bool {
-    let key = match case.wire {
+fn smaller_blocks(wire: Wire, value: &mut Value, breaks: &dyn Fn(&Value) -> bool) -> bool {
+    let key = match wire {
         Wire::Gemini => "parts",
         _ => "content",
     };
@@ -80,7 +74,7 @@ fn smaller_blocks(case: &Case, law: &str, value: &mut Value) -> bool {
                 if let Some(list) = list {
                     list.remove(block);
                 }
-                if breaks(case, law, &smaller) {
+                if breaks(&smaller) {
                     *value = smaller;
                     return true;
                 }

@@ -17,6 +17,8 @@ mod placement;
 mod order;
 mod reasoning;
 mod inventory;
+mod atoms;
+mod units;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -25,6 +27,7 @@ use serde_json::Value;
 
 pub use inventory::{Inventory, all_text, inventory, lost};
 pub use session::{View, plain_walk, session_view, told};
+pub use units::{Became, Shorter, Stays, became, common, count, parted, stays};
 
 use crate::dialect::Dialect;
 use matching::Matching;

@@ -1,0 +1,197 @@
+//! What a compaction costs: deciding, weighing, and the whole way from bytes to bytes.
+//!
+//! `cargo bench --bench compaction` prints tables; `-- quick` leaves out the largest size. With a
+//! Python that has `tiktoken`, exact counting is measured beside it on the same text in the same run.
+
+#[path = "../integrity/data.rs"]
+mod data;
+mod python;
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use foxwedge_core::{
+    Profile, Question, Transcript, Wire,
+    compact::{
+        Clues, Counter, Elision, Fraction, Limits, Plan, Scene, Weights, budget, condense, elide,
+        importance, window,
+    },
+};
+use foxwedge_dialect::{
+    compact::{Digest, Settings, Stage, clues, compact, weigh},
+    read, want,
+};
+use foxwedge_tokens::{Counting, Family, Remembering, Tokenizer, Vocabulary};
+
+const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "quick");
+    let sizes = || SIZES.into_iter().filter(move |&size| !quick || size <= 10_000);
+    println!("deciding, on an indexed history: microseconds a message, best of rounds\n");
+    println!(
+        "{:<17}{:>8} | {:>8}{:>8}{:>8}{:>11}{:>10}",
+        "format", "messages", "window", "budget", "elide", "importance", "summarize"
+    );
+    for wire in Wire::ALL {
+        sizes().for_each(|size| decisions(wire, size));
+    }
+    println!("\nweighing: megabytes of document a second\n");
+    println!(
+        "{:<17}{:>8} | {:>9}{:>9}{:>9} | {:>16}",
+        "format", "messages", "estimate", "o200k", "again", "counted again"
+    );
+    for wire in Wire::ALL {
+        weighing(wire, 1_000);
+    }
+    println!("\nbytes to bytes, to half the tokens (estimate): microseconds a message\n");
+    println!(
+        "{:<17}{:>8} | {:>8}{:>8}{:>8}{:>11}{:>10}{:>14}{:>14}",
+        "format",
+        "messages",
+        "window",
+        "budget",
+        "elide",
+        "importance",
+        "summarize",
+        "nothing to do",
+        "value + write"
+    );
+    for wire in Wire::ALL {
+        sizes().filter(|&size| size <= 10_000).for_each(|size| whole(wire, size));
+    }
+    println!("\nexact counting, o200k: megabytes of text a second\n");
+    python::beside();
+}
+
+/// The shortest of some rounds.
+fn best(rounds: usize, mut work: impl FnMut()) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..rounds {
+        let start = Instant::now();
+        work();
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+fn micros(time: Duration, count: usize) -> f64 {
+    time.as_secs_f64() * 1e6 / count as f64
+}
+
+fn estimate() -> Tokenizer {
+    Tokenizer::of(Counting::Estimate(Family::Neutral))
+}
+
+type Strategy = fn(&mut Scene<'_, '_>, Limits) -> Plan;
+
+const STRATEGIES: [Strategy; 5] = [
+    |scene, limits| window(scene, Fraction::HALF, Some(limits)).expect("fits"),
+    |scene, limits| budget(scene, limits).expect("fits"),
+    |scene, limits| elide(scene, limits).expect("fits"),
+    |scene, limits| importance(scene, limits).expect("fits"),
+    |scene, limits| condense(scene, limits.goal() / 4, Some(limits)).expect("fits"),
+];
+
+/// What each strategy takes to decide: units and plan, from a proven transcript with its weights.
+fn decisions(wire: Wire, size: usize) {
+    let text = data::history(wire, size, data::State::Sound);
+    let (transcript, weights, clues) = indexed(&text, wire);
+    let elision = Elision::default();
+    let limits = Limits::exactly(weights.total() / 2);
+    let rounds = (2_000_000 / size).clamp(10, 2_000);
+    let times = STRATEGIES.map(|strategy| {
+        let time = best(rounds, || {
+            let mut scene = Scene::new(&transcript, &weights, &clues, &elision, &[]);
+            let plan = strategy(&mut scene, limits);
+            assert!(!plan.is_empty());
+            black_box(plan);
+        });
+        micros(time, transcript.draft().messages.len())
+    });
+    let [window, budget, elide, importance, summarize] = times;
+    println!(
+        "{:<17}{size:>8} | {window:>8.3}{budget:>8.3}{elide:>8.3}{importance:>11.3}{summarize:>10.3}",
+        wire.name()
+    );
+}
+
+fn indexed(text: &str, wire: Wire) -> (Transcript<'_>, Weights, Clues) {
+    let question = Question::of(Profile::of(wire));
+    let reading = read(text, wire, want(question.profile)).expect("readable");
+    let weights = weigh(&reading.draft, reading.frame, &mut estimate());
+    let transcript = reading.draft.seal(&question).expect("sound");
+    let clues = clues(transcript.draft(), transcript.pairing());
+    (transcript, weights, clues)
+}
+
+/// Counting a history by estimate, exactly, and exactly once more after ten new messages.
+fn weighing(wire: Wire, size: usize) {
+    let text = data::history(wire, size, data::State::Sound);
+    let longer = data::history(wire, size + 10, data::State::Sound);
+    let weighed = |text: &str, counter: &mut dyn Counter| {
+        let reading = read(text, wire, want(Profile::of(wire))).expect("readable");
+        weigh(&reading.draft, reading.frame, counter).total()
+    };
+    let mut quick = estimate();
+    let by_estimate = best(10, || {
+        black_box(weighed(&text, &mut quick));
+    });
+    let mut exact = Tokenizer::of(Counting::Exact(Vocabulary::O200k));
+    let exactly = best(5, || {
+        black_box(weighed(&text, &mut exact));
+    });
+    let mut remembering =
+        Remembering::new(Tokenizer::of(Counting::Exact(Vocabulary::O200k)), 1 << 20);
+    weighed(&text, &mut remembering);
+    let before = remembering.counted();
+    let start = Instant::now();
+    weighed(&longer, &mut remembering);
+    let again = start.elapsed();
+    let counted = remembering.counted() - before;
+    let speed = |bytes: usize, time: Duration| bytes as f64 / 1e6 / time.as_secs_f64();
+    println!(
+        "{:<17}{size:>8} | {:>9.0}{:>9.0}{:>9.0} | {:>14.2} %",
+        wire.name(),
+        speed(text.len(), by_estimate),
+        speed(text.len(), exactly),
+        speed(longer.len(), again),
+        counted as f64 * 100.0 / longer.len() as f64
+    );
+}
+
+/// A document to a shorter document.
+fn whole(wire: Wire, size: usize) {
+    let text = data::history(wire, size, data::State::Sound);
+    let (_, weights, _) = indexed(&text, wire);
+    let question = Question::of(Profile::of(wire));
+    let run = |stage: Stage, most: u64| {
+        let settings =
+            Settings { stages: vec![stage], ..Settings::new(question, Limits::exactly(most)) };
+        let made = compact(&text, wire, &settings, &mut estimate(), &mut Digest).expect("fits");
+        black_box(made.text.len());
+    };
+    let rounds = (20_000 / size).clamp(3, 100);
+    let stages = [
+        Stage::Window(Fraction::HALF),
+        Stage::Budget,
+        Stage::Elide,
+        Stage::Importance,
+        Stage::Summarize,
+    ];
+    let half = weights.total() / 2;
+    let times = stages.map(|stage| micros(best(rounds, || run(stage, half)), weights.len()));
+    let nothing = micros(best(rounds, || run(Stage::Budget, u64::MAX)), weights.len());
+    let value = best(rounds, || {
+        let value: serde_json::Value = serde_json::from_str(black_box(&text)).expect("valid");
+        drop(black_box(serde_json::to_vec(&value)));
+    });
+    let [window, budget, elide, importance, summarize] = times;
+    println!(
+        "{:<17}{size:>8} | {window:>8.2}{budget:>8.2}{elide:>8.2}{importance:>11.2}{summarize:>10.2}{nothing:>14.2}{:>14.2}",
+        wire.name(),
+        micros(value, weights.len())
+    );
+}

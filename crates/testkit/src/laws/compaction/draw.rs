@@ -1,0 +1,152 @@
+//! What is drawn for a case: its history, its strategies, its limits.
+
+use foxwedge_core::{
+    Question,
+    compact::{Elision, Fraction, Limits, Pace, ToolRule, Treatment},
+};
+use foxwedge_dialect::compact::{Settings, Stage};
+use serde_json::Value;
+
+use super::{super::Case, Voice};
+use crate::{Random, history, long, sound_history, spelled};
+
+/// The settings of a case, as shares of a history: what is too large for one fits into another.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    stages: Vec<Stage>,
+    budget: Budget,
+    /// The goal in percent of the limit.
+    goal: u64,
+    pace: Pace,
+    /// Places in the history, in thousandths.
+    pins: Vec<usize>,
+    elision: Elision,
+    recent: Option<u64>,
+    voice: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Budget {
+    None,
+    Exactly(u64),
+    /// Thousandths of what the history takes.
+    Share(u64),
+}
+
+impl Draw {
+    /// Draws the settings of a seed.
+    pub fn new(seed: u64) -> Draw {
+        let mut random = Random::new(seed ^ 0xc0_0c_ac_7e_d0_00_00_00);
+        let fraction = *random.pick(&[0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]);
+        let window = Stage::Window(Fraction::new(fraction).unwrap_or(Fraction::HALF));
+        let (elide, budget) = (Stage::Elide, Stage::Budget);
+        let (importance, summarize) = (Stage::Importance, Stage::Summarize);
+        let lists = [
+            vec![window],
+            vec![budget],
+            vec![elide],
+            vec![importance],
+            vec![summarize],
+            vec![elide, budget],
+            vec![elide, importance],
+            vec![elide, budget, summarize],
+            vec![window, summarize],
+            vec![summarize, budget],
+            vec![importance, elide, window],
+            vec![summarize, summarize],
+            vec![],
+        ];
+        let stages = random.pick(&lists).clone();
+        let budget = match random.below(20) {
+            0 | 1 => Budget::None,
+            2 => Budget::Exactly(*random.pick(&[0, 1, 40, 200, u64::MAX])),
+            _ => Budget::Share(50 + random.below(1_100) as u64),
+        };
+        let goal = *random.pick(&[100, 100, 100, 80, 50, 0, 150]);
+        let pins = (0..random.below(4)).map(|_| random.below(1_200)).collect();
+        let mut elision = Elision::default();
+        if random.chance(40) {
+            elision.ends = *random.pick(&[0, 20, 160, 2_000]);
+            elision.recent = random.below(5);
+            let treatments = [Treatment::Keep, Treatment::Shrink, Treatment::Clear, Treatment::Any];
+            let rule = |random: &mut Random, tool: &str| ToolRule {
+                tool: tool.to_owned(),
+                treatment: *random.pick(&treatments),
+            };
+            elision.tools = vec![rule(&mut random, "read_*"), rule(&mut random, "bash")];
+        }
+        let recent = random.chance(30).then(|| random.below(400) as u64);
+        let voice = random.below(10) as u8;
+        let pace = if random.chance(25) { Pace::Steady } else { Pace::Once };
+        Draw { stages, budget, goal, pace, pins, elision, recent, voice }
+    }
+
+    /// The settings for a history of so many tokens and messages.
+    pub fn settings(&self, question: Question, tokens: u64, messages: usize) -> Settings {
+        let most = match self.budget {
+            Budget::None => None,
+            Budget::Exactly(tokens) => Some(tokens),
+            Budget::Share(share) => Some(tokens * share / 1_000),
+        };
+        let goal = |most: u64| u64::try_from(u128::from(most) * u128::from(self.goal) / 100);
+        let limits =
+            most.map(|most| Limits::new(most, goal(most).unwrap_or(u64::MAX)).at(self.pace));
+        let pins = self.pins.iter().map(|place| place * messages / 1_000).collect();
+        let mut settings = Settings::new(question, Limits::exactly(0));
+        settings.stages = self.stages.clone();
+        settings.limits = limits;
+        settings.pins = pins;
+        settings.elision = self.elision.clone();
+        settings.recent = self.recent;
+        settings
+    }
+
+    /// Who summarizes a history of so many tokens.
+    pub fn voice(&self, tokens: u64) -> Voice {
+        match self.voice {
+            0 => Voice::Empty,
+            1 => Voice::Fails,
+            2 => Voice::Longer(usize::try_from(tokens).unwrap_or(0) * 4 + 64),
+            3 | 4 => Voice::Garbage,
+            _ => Voice::Digest,
+        }
+    }
+}
+
+/// The document of a case: a history in which some answers are long.
+pub fn document(case: &Case) -> String {
+    let mut random = Random::new(case.seed);
+    let name = case.wire.name();
+    if random.chance(6) {
+        let mut value = long(name, case.size * 2, case.seed);
+        for _ in 0..random.below(4) {
+            if let Some(list) = value.as_array_mut() {
+                list.remove(random.below(list.len()));
+            }
+        }
+        return value.to_string();
+    }
+    let sound = random.chance(40);
+    let mut value = match sound {
+        true => sound_history(&mut random, name, case.size),
+        false => history(&mut random, name, case.size),
+    };
+    lengthen(&mut random, &mut value);
+    spelled(&mut random, &value)
+}
+
+/// Makes some of the answers long.
+fn lengthen(random: &mut Random, value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains("result of ") => {
+            if random.chance(40) {
+                for line in 0..4 + random.below(60) {
+                    text.push_str(&format!("\n{line} and \"so\" on, ünd so fort"));
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|it| lengthen(random, it)),
+        Value::Object(fields) => fields.values_mut().for_each(|it| lengthen(random, it)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,64 @@
+//! The laws of compaction, for every format, every profile and every strategy.
+
+use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_testkit::laws::{Case, Tally, compaction::run};
+
+/// Cases for each format and profile.
+const CASES: u64 = 24;
+
+fn hold(wire: Wire) {
+    let mut tally = Tally::default();
+    for (index, profile) in Profile::ALL.into_iter().enumerate() {
+        for number in 0..CASES {
+            let unanswered = match number % 6 {
+                4 => Unanswered::DropTurn,
+                5 => Unanswered::DropCall,
+                _ => Unanswered::Answer,
+            };
+            let policy = Policy {
+                unanswered,
+                orphans: if number % 4 == 3 { Orphans::Drop } else { Orphans::Quote },
+                tail: if number % 3 == 2 { Tail::Pending } else { Tail::Dead },
+                bold: true,
+                language: if number % 9 == 8 { Language::Chinese } else { Language::English },
+            };
+            let seed = 1 + number + 1_000_000 * index as u64;
+            run(&Case { seed, agent: None, wire, profile, policy, size: 14 }, &mut tally);
+        }
+    }
+    let shown = tally.violations.iter().take(3).map(|breach| {
+        format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
+    });
+    let broken: Vec<String> = shown.collect();
+    let count = tally.violations.len();
+    assert!(broken.is_empty(), "{count} violations, the first:\n{}", broken.join("\n\n"));
+    for seen in ["shorter", "as it was", "cannot shrink", "summary refused", "no summary"] {
+        assert!(tally.repairs.contains_key(seen), "no result was `{seen}`: {:?}", tally.repairs);
+    }
+    assert!(tally.repairs["shorter"] > 40, "{:?}", tally.repairs);
+}
+
+#[test]
+fn the_laws_of_compaction_hold_for_openai_chat() {
+    hold(Wire::OpenaiChat);
+}
+
+#[test]
+fn the_laws_of_compaction_hold_for_openai_responses() {
+    hold(Wire::OpenaiResponses);
+}
+
+#[test]
+fn the_laws_of_compaction_hold_for_anthropic() {
+    hold(Wire::Anthropic);
+}
+
+#[test]
+fn the_laws_of_compaction_hold_for_gemini() {
+    hold(Wire::Gemini);
+}
+
+#[test]
+fn the_laws_of_compaction_hold_for_bedrock() {
+    hold(Wire::Bedrock);
+}
