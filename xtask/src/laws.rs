@@ -1,4 +1,4 @@
-//! A long campaign: the laws of repair on as many random histories as time allows.
+//! A long campaign: the laws of repair, or of compaction, on as many random histories as time allows.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use foxwedge_core::{Profile, Wire, rules};
-use foxwedge_testkit::laws::{Breach, Options, Tally, campaign};
+use foxwedge_testkit::laws::{self, Breach, Options, Tally};
 
 use crate::{Outcome, ci};
 
@@ -48,12 +48,30 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
 struct Asked {
     options: Options,
     threads: u64,
+    laws: Laws,
+}
+
+/// Which laws are tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Laws {
+    Repair,
+    Compaction,
+}
+
+impl Laws {
+    fn campaign(self, options: &Options) -> Tally {
+        match self {
+            Laws::Repair => laws::campaign(options),
+            Laws::Compaction => laws::compaction::campaign(options),
+        }
+    }
 }
 
 impl Asked {
     fn read(words: &[&str]) -> Result<Asked, String> {
         let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let mut asked = Asked { options: Options { cases: 0, ..Options::default() }, threads };
+        let options = Options { cases: 0, ..Options::default() };
+        let mut asked = Asked { options, threads, laws: Laws::Repair };
         let mut words = words.iter();
         while let Some(&name) = words.next() {
             let value = *words.next().ok_or_else(|| format!("`{name}` needs a value"))?;
@@ -61,6 +79,17 @@ impl Asked {
             match name {
                 "--cases" => options.cases = number(name, value)?,
                 "--seed" => options.seed = number(name, value)?,
+                "--of" => {
+                    asked.laws = match value {
+                        "repair" => Laws::Repair,
+                        "compaction" => Laws::Compaction,
+                        _ => {
+                            return Err(format!(
+                                "unknown laws `{value}`; known: repair, compaction"
+                            ));
+                        }
+                    }
+                }
                 "--threads" => asked.threads = number(name, value)?.max(1),
                 "--dialect" => {
                     options.wire = Some(Wire::parse(value).ok_or_else(|| {
@@ -118,7 +147,7 @@ fn spread(asked: &Asked) -> Tally {
                     if start >= total {
                         break;
                     }
-                    let part = campaign(&Options {
+                    let part = asked.laws.campaign(&Options {
                         seed: asked.options.seed + start,
                         cases: PORTION.min(total - start),
                         ..asked.options.clone()
@@ -175,6 +204,9 @@ fn table(tally: &Tally) -> String {
 fn told(breach: &Breach, asked: &Asked) -> String {
     let case = &breach.case;
     let mut replay = format!("cargo xtask laws --cases 1 --seed {}", case.seed);
+    if asked.laws == Laws::Compaction {
+        replay.push_str(" --of compaction");
+    }
     if let Some(wire) = asked.options.wire {
         let _ = write!(replay, " --dialect {}", wire.name());
     }
@@ -202,7 +234,8 @@ mod tests {
         let asked = asked.expect("all of it is known");
         assert_eq!((asked.options.cases, asked.threads), (1000, 2));
         assert_eq!(asked.options.wire, Some(Wire::Gemini));
-        let table: [(&[&str], &str); 4] = [
+        let table: [(&[&str], &str); 5] = [
+            (&["--of", "x"], "unknown laws `x`; known: repair, compaction"),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),
             (&["--cases", "many"], "`--cases many` is not a number"),

@@ -19,7 +19,7 @@ usage: cargo xtask <task>
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   transcript [--write]
                       runs the terminal sessions in the READMEs again; or writes them anew
-  laws --cases N [--seed S] [--dialect D] [--profile P] [--threads T]
+  laws --cases N [--of repair|compaction] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair on N random histories, in release, on all cores
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md

@@ -255,6 +255,31 @@ fn own_words(raw: &str, near: usize) -> Option<usize> {
     raw.get(..end)?.find("[foxwedge] ")
 }
 
+/// A summary that stands for so many messages. Its end is marked, since formats that join what a
+/// user says would hide where the user goes on.
+pub fn summary(text: &str, count: usize, language: Language) -> String {
+    let text = text.trim();
+    match language {
+        Language::English => {
+            format!("[foxwedge] Summary of {count} earlier messages:\n\n{text}\n\n{SUMMARY_END}")
+        }
+        Language::Chinese => {
+            format!("[foxwedge] 此前 {count} 条消息的摘要：\n\n{text}\n\n{SUMMARY_END_CHINESE}")
+        }
+    }
+}
+
+const SUMMARY_END: &str = "[foxwedge] End of summary.";
+const SUMMARY_END_CHINESE: &str = "[foxwedge] 摘要结束。";
+
+/// Whether a text (raw JSON) is a [`summary`] and nothing else.
+pub(crate) fn is_summary(raw: &str) -> bool {
+    let told = begins(raw);
+    let end = raw.trim_end_matches(|c: char| c.is_ascii_whitespace() || matches!(c, '"' | '}'));
+    (told.starts_with("[foxwedge] Summary of ") || told.starts_with("[foxwedge] 此前 "))
+        && (end.ends_with(SUMMARY_END) || end.ends_with(SUMMARY_END_CHINESE))
+}
+
 /// Left in an answer whose media was moved out.
 pub(crate) fn media_pointer(language: Language) -> &'static str {
     match language {

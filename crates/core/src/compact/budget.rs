@@ -58,6 +58,8 @@ impl<'p, 's, 'a> Steady<'p, 's, 'a> {
             self.plan.expected += self.scene.tokens(unit);
             if unit.messages.clone().any(|message| self.scene.is_wish(message)) {
                 self.first.get_or_insert(at);
+            }
+            if unit.messages.clone().any(|message| self.scene.asks(message)) {
                 self.last = Some(at);
             }
             if self.plan.expected > self.limits.most() {

@@ -58,9 +58,11 @@ impl<'s, 'a> Scene<'s, 'a> {
 
     /// Holds the newest unit, and what the user said first and last.
     pub(super) fn hold_ends(&mut self, first: bool) {
-        let spoken = |unit: &Unit| unit.messages.clone().any(|message| self.is_wish(message));
-        let last = self.units.iter().rposition(spoken);
-        let first = self.units.iter().position(spoken).filter(|_| first);
+        let wishes = |unit: &Unit| unit.messages.clone().any(|message| self.is_wish(message));
+        // A summary stands for what was said first, and for nothing that was said last.
+        let asks = |unit: &Unit| unit.messages.clone().any(|message| self.asks(message));
+        let last = self.units.iter().rposition(asks);
+        let first = self.units.iter().position(wishes).filter(|_| first);
         let end = self.units.len().checked_sub(1);
         let holds = [(first, Hold::First), (last, Hold::Last), (end, Hold::End)];
         for (unit, hold) in holds {
@@ -85,20 +87,33 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.units.len() - self.units.iter().rev().take_while(fits).count()
     }
 
-    /// Whether a message is the user's own: words or pictures, and no answers.
+    /// Whether a message is the user's own: words or pictures, and no answers. What we say in the
+    /// user's place about tools does not count; a summary does.
     pub(super) fn is_wish(&self, message: usize) -> bool {
+        self.says(message, |raw| !placeholder::speaks_for_a_tool(raw))
+    }
+
+    /// Whether a user asks for something: a wish that is no summary.
+    pub(super) fn asks(&self, message: usize) -> bool {
+        self.says(message, |raw| {
+            !placeholder::speaks_for_a_tool(raw) && !placeholder::is_summary(raw)
+        })
+    }
+
+    /// Whether a user says something of some kind in a message without answers.
+    fn says(&self, message: usize, own: fn(&str) -> bool) -> bool {
         let draft = self.transcript.draft();
         let Some(header) = draft.messages.get(message) else { return false };
-        let told = |part: &Part<'_>| placeholder::speaks_for_a_tool(part.span.of(draft.source));
         let parts = draft.parts_of(header);
         let words = |part: &&Part<'_>| matches!(part.kind, Kind::Text(Text::Full | Text::Trailing));
+        let own = |part: &Part<'_>| own(part.span.of(draft.source));
         let mut texts = parts.iter().filter(words);
-        // Pictures under a heading of ours came from a tool.
-        let pictures = parts.iter().any(|part| matches!(part.kind, Kind::Media))
-            && !parts.iter().filter(words).any(told);
+        // Pictures under a heading of ours came from a tool. What we do not know may say something.
+        let shows = |part: &Part<'_>| matches!(part.kind, Kind::Media | Kind::Other);
+        let pictures = parts.iter().any(shows) && parts.iter().filter(words).all(own);
         matches!(header.role, Role::User | Role::Unknown)
             && !draft.answers_in(header)
-            && (pictures || texts.any(|part| !told(part)))
+            && (pictures || texts.any(own))
     }
 }
 

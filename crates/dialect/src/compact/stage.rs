@@ -8,11 +8,12 @@ use foxwedge_core::{
         CannotShrink, Clues, Counter, Cut, Gone, Limits, Plan, Scene, accept, budget, condense,
         elide, importance, window,
     },
+    summary as framed,
 };
 
 use super::{
     Became, CompactError, Settings, Shortened, Stage, StageAccount, Summarizer, SummaryRequest,
-    clues, summary, words,
+    clues, words,
     work::{Change, Work},
 };
 use crate::{
@@ -237,7 +238,7 @@ impl Bench<'_> {
         let summary = summarizer
             .summarize(&request)
             .map_err(|why| CompactError::NoSummary { name: summarizer.name().to_owned(), why })?;
-        let text = summary::message(&summary, count, language);
+        let text = framed(&summary, count, language);
         let tokens = u64::from(counter.text(&text));
         accept(plan, &summary, tokens)?;
         Ok((text, tokens))

@@ -55,14 +55,3 @@ Keep names, paths and numbers exactly. Answer with the summary alone.\n\n<conver
         }
     }
 }
-
-/// The message that stands for what was condensed.
-pub(super) fn message(summary: &str, count: usize, language: Language) -> String {
-    let summary = summary.trim();
-    match language {
-        Language::English => {
-            format!("[foxwedge] Summary of {count} earlier messages:\n\n{summary}")
-        }
-        Language::Chinese => format!("[foxwedge] 此前 {count} 条消息的摘要：\n\n{summary}"),
-    }
-}
