@@ -2,7 +2,7 @@
 
 use super::{
     elide,
-    plan::{CannotShrink, Limits, Pace, Plan, Scene, Why},
+    plan::{CannotShrink, Cut, Limits, Pace, Plan, Scene, Why},
     units::{Hold, Unit},
 };
 
@@ -20,17 +20,35 @@ pub fn budget(scene: &mut Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotS
         let mut steady = Steady::new(scene, limits);
         steady.grow();
         plan = steady.plan;
+        plan.cut = cut(scene, &plan, limits.goal());
         scene.hold_ends(true);
         return inside(scene, plan, limits);
     }
     scene.hold_ends(true);
     for unit in scene.units.iter().filter(|unit| unit.hold == Hold::Free) {
         if plan.expected <= limits.goal() {
-            return Ok(plan);
+            break;
         }
         plan.drop(scene, unit, Why::Oldest);
     }
+    plan.cut = cut(scene, &plan, limits.goal());
     inside(scene, plan, limits)
+}
+
+/// Where a cut from message to message would have fallen, and where it was made: behind the last
+/// unit that goes.
+fn cut(scene: &Scene<'_, '_>, plan: &Plan, goal: u64) -> Option<Cut> {
+    let last = plan.gone.last()?.messages.clone();
+    let mut left = goal.saturating_sub(plan.expected);
+    let fits = |&message: &usize| match left.checked_sub(scene.weights.of_message(message)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let spared = last.clone().rev().take_while(fits).count();
+    Some(Cut { asked: last.end - spared, made: last.end })
 }
 
 /// A history that grows from nothing, shortened whenever it is too long.

@@ -90,18 +90,19 @@ impl Work<'_> {
         let bench = Bench { work: self, transcript, frame, clues, settings };
         let mut aim = settings.limits;
         let attempts = if stage == Stage::Summarize { SUMMARIES } else { ATTEMPTS };
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             let done = bench.attempt(stage, aim, counter, summarizer)?;
             let (Some(limits), Some(aimed), None) = (settings.limits, aim, &done.short) else {
                 return Ok(done);
             };
             let tokens = done.change.tokens();
-            if tokens <= limits.most() || attempt >= attempts {
+            if tokens <= limits.most() || attempt == attempts {
                 return Ok(done);
             }
+            attempt += 1;
             aim = Some(aimed.lower(tokens - limits.most()));
         }
-        unreachable!("the loop ends by itself")
     }
 
     /// What a strategy did, in terms of the input.
