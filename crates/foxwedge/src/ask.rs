@@ -29,13 +29,7 @@ pub(crate) struct Ask {
 impl Ask {
     /// Reads the flags.
     pub(crate) fn new(args: &CheckArgs) -> Result<Ask, Trouble> {
-        let policy = Policy {
-            unanswered: args.policy.unwrap_or_default(),
-            orphans: args.orphans.unwrap_or_default(),
-            tail: args.tail.unwrap_or_default(),
-            bold: args.unsafe_fixes,
-            language: args.language.unwrap_or_default(),
-        };
+        let policy = args.repair.policy(args.unsafe_fixes);
         Ok(Ask {
             format: args.format,
             profile: args.profile,
@@ -141,17 +135,17 @@ fn flags(args: &CheckArgs) -> String {
     };
     flag("profile", args.profile.map(Profile::name));
     flag("format", args.format.map(Format::name));
-    flag("policy", args.policy.map(foxwedge_core::Unanswered::name));
+    flag("policy", args.repair.policy.map(foxwedge_core::Unanswered::name));
     flag(
         "orphans",
-        args.orphans.map(|orphans| match orphans {
+        args.repair.orphans.map(|orphans| match orphans {
             foxwedge_core::Orphans::Quote => "quote",
             foxwedge_core::Orphans::Drop => "drop",
         }),
     );
     flag(
         "tail",
-        args.tail.map(|tail| match tail {
+        args.repair.tail.map(|tail| match tail {
             foxwedge_core::Tail::Dead => "dead",
             foxwedge_core::Tail::Pending => "pending",
         }),

@@ -4,19 +4,21 @@ use std::path::PathBuf;
 
 use anstream::ColorChoice;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
-use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered};
+use foxwedge_core::{Language, Profile};
 use foxwedge_dialect::session::Agent;
 
 mod values;
+mod repair;
 mod sessions;
 mod compact;
 
 pub(crate) use compact::CompactArgs;
+pub(crate) use repair::RepairArgs;
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{
     ExportFormat, Format, ListFormat, OutputFormat, ReportFormat, Strategy, View,
 };
-use values::{agents, colors, formats, languages, orphans, policies, profiles, tails};
+use values::{agents, colors, formats, languages, profiles};
 
 /// Keeps LLM-agent conversations with tool calls whole.
 #[derive(Parser)]
@@ -108,18 +110,8 @@ pub(crate) struct CheckArgs {
     /// Show what a repair would change, and write nothing
     #[arg(long, help_heading = "Repair")]
     pub(crate) diff: bool,
-    /// What happens to calls that nobody answered
-    #[arg(long, value_name = "POLICY", help_heading = "Repair", value_parser = policies())]
-    pub(crate) policy: Option<Unanswered>,
-    /// What happens to answers without a call
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = orphans())]
-    pub(crate) orphans: Option<Orphans>,
-    /// Whether open calls at the end are dead or still running
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = tails())]
-    pub(crate) tail: Option<Tail>,
-    /// The language of placeholder answers
-    #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", help_heading = "Repair", value_parser = languages())]
-    pub(crate) language: Option<Language>,
+    #[command(flatten)]
+    pub(crate) repair: RepairArgs,
     /// Look only for these rules: codes (FW101), families (FW1) or names, separated by commas
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(crate) select: Vec<String>,

@@ -76,13 +76,7 @@ pub(crate) fn open(args: &SessionArgs, format: Option<Format>) -> anyhow::Result
         Cow::Borrowed(_) => content,
         Cow::Owned(unpacked) => unpacked,
     };
-    let policy = Policy {
-        unanswered: args.policy.unwrap_or_default(),
-        orphans: args.orphans.unwrap_or_default(),
-        tail: args.tail.unwrap_or_default(),
-        bold: false,
-        language: args.language.unwrap_or_default(),
-    };
+    let policy = args.repair.policy(false);
     let format = match (&place, format) {
         (One::Session(entry), None) => kept_by(entry, &content)?,
         (_, format) => format,

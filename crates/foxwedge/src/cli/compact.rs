@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered};
+use foxwedge_core::Profile;
 use foxwedge_dialect::session::Agent;
 use foxwedge_tokens::Counting;
 
-use super::values::{
-    Format, ReportFormat, Strategy, agents, countings, formats, languages, orphans, policies,
-    profiles, strategies, tails,
+use super::{
+    RepairArgs,
+    values::{Format, ReportFormat, Strategy, agents, countings, formats, profiles, strategies},
 };
 
 #[derive(Args, Clone, Debug)]
@@ -93,18 +93,8 @@ pub(crate) struct CompactArgs {
     /// Errors only: no report for people, no notes
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// What happens to calls that nobody answered
-    #[arg(long, value_name = "POLICY", help_heading = "Repair", value_parser = policies())]
-    pub(crate) policy: Option<Unanswered>,
-    /// What happens to answers without a call
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = orphans())]
-    pub(crate) orphans: Option<Orphans>,
-    /// Whether open calls at the end are dead or still running
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = tails())]
-    pub(crate) tail: Option<Tail>,
-    /// The language of our own words
-    #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", help_heading = "Repair", value_parser = languages())]
-    pub(crate) language: Option<Language>,
+    #[command(flatten)]
+    pub(crate) repair: RepairArgs,
     /// Whose rules [default: those of the format's owner]
     #[arg(long, value_name = "PROFILE", help_heading = "Rules", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,

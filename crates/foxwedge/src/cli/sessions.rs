@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use foxwedge_core::{Language, Orphans, Profile, Tail, Unanswered, Wire};
+use foxwedge_core::{Profile, Wire};
 use foxwedge_dialect::session::Agent;
 
-use super::values::{
-    ExportFormat, Format, ListFormat, View, agents, formats, languages, orphans, policies,
-    profiles, tails, wires,
+use super::{
+    RepairArgs,
+    values::{ExportFormat, Format, ListFormat, View, agents, formats, profiles, wires},
 };
 
 /// One session, and what is to be seen of it.
@@ -26,18 +26,8 @@ pub(crate) struct SessionArgs {
     /// Repaired, or as it stands in the file
     #[arg(long, value_name = "VIEW", default_value = "clean", help_heading = "Session")]
     pub(crate) view: View,
-    /// What happens to calls that nobody answered
-    #[arg(long, value_name = "POLICY", help_heading = "Repair", value_parser = policies())]
-    pub(crate) policy: Option<Unanswered>,
-    /// What happens to answers without a call
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = orphans())]
-    pub(crate) orphans: Option<Orphans>,
-    /// Whether open calls at the end are dead or still running
-    #[arg(long, value_name = "WHAT", help_heading = "Repair", value_parser = tails())]
-    pub(crate) tail: Option<Tail>,
-    /// The language of placeholder answers
-    #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", help_heading = "Repair", value_parser = languages())]
-    pub(crate) language: Option<Language>,
+    #[command(flatten)]
+    pub(crate) repair: RepairArgs,
 }
 
 #[derive(Args)]

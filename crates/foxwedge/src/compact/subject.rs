@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_core::{Policy, Question, Wire};
+use foxwedge_core::{Question, Wire};
 
 use crate::{
     ask::Ask,
@@ -64,13 +64,7 @@ impl Subject {
             true => One::Stdin,
             false => target::one(args.target.as_deref(), &args.agent)?,
         };
-        let policy = Policy {
-            unanswered: args.policy.unwrap_or_default(),
-            orphans: args.orphans.unwrap_or_default(),
-            tail: args.tail.unwrap_or_default(),
-            bold: false,
-            language: args.language.unwrap_or_default(),
-        };
+        let policy = args.repair.policy(false);
         let ask = Ask::of(args.format, policy).with_profile(args.profile);
         let path = match place {
             One::Stdin => {
