@@ -63,13 +63,30 @@ fn escape(chars: &mut std::str::Chars<'_>) -> char {
     match chars.next() {
         Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
         Some('u') => {
-            let digits: String = chars.by_ref().take(4).collect();
-            let code = u32::from_str_radix(&digits, 16).ok();
+            let high = unit(chars);
+            let mut code = high;
+            if let Some(0xd800..=0xdbff) = high {
+                // The second half stands in an escape of its own.
+                let mut ahead = chars.clone();
+                let low = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
+                if let (Some(high), Some(low @ 0xdc00..=0xdfff)) =
+                    (high, if low { unit(&mut ahead) } else { None })
+                {
+                    code = Some(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+                    *chars = ahead;
+                }
+            }
             code.and_then(char::from_u32).unwrap_or('\u{fffd}')
         }
         Some(c) => c,
         None => ' ',
     }
+}
+
+/// Four hexadecimal digits.
+fn unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
+    let digits: String = chars.by_ref().take(4).collect();
+    u32::from_str_radix(&digits, 16).ok()
 }
 
 #[cfg(test)]
@@ -82,6 +99,8 @@ mod tests {
             (r#""hello""#, "hello"),
             (r#"{"type":"text","text":"hi \"you\""}"#, "hi \"you\""),
             (r#"{"text" : "a\n\n  b\u001b[31m"}"#, "a b [31m"),
+            (r#""fox \ud83e\udd8a here""#, "fox 🦊 here"),
+            (r#""half \ud83e\u0041""#, "half \u{fffd}A"),
             (r#"{"type":"text"}"#, ""),
             ("\"\\", " "),
             ("", ""),

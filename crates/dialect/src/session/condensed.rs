@@ -19,7 +19,6 @@ use foxwedge_core::{Span, Wire};
 use super::{
     Agent, Session,
     emit::{Edits, emit_mending},
-    lines::Container,
     rewritten::Rewritten,
 };
 use crate::{
@@ -104,9 +103,7 @@ impl<'a> Session<'a> {
             }
             Agent::Codex => self.with(codex::compacted(self, condensed, &mut fresh)),
             Agent::Cline => cline::compacted(self, condensed, &mut fresh)?,
-            Agent::GeminiCli if self.log.container != Container::Lines => {
-                return Err(NotCompacted::TooOld);
-            }
+            Agent::GeminiCli if gemini_cli::is_old(self) => return Err(NotCompacted::TooOld),
             Agent::GeminiCli => self.with(gemini_cli::compacted(self, condensed, &mut fresh)),
         };
         verify::verify(self.agent, &rewritten, condensed)?;

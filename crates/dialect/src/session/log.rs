@@ -139,8 +139,15 @@ pub(super) fn by_element<'a>(
         let what = "the file does not begin with a list of messages".to_owned();
         return Err(ReadError::Malformed { at: 0, place: None, what });
     }
-    let mut whole = Scanner::on_line(source, Span::new(0, source.len()));
-    let closed = around.is_empty() || whole.skip().and_then(|_| whole.end()).is_ok();
+    let closed = match &span {
+        Ok(span) if around.is_empty() => {
+            source.get(span.end as usize..).is_none_or(|behind| behind.trim().is_empty())
+        }
+        _ => {
+            let mut whole = Scanner::on_line(source, Span::new(0, source.len()));
+            around.is_empty() || whole.skip().and_then(|_| whole.end()).is_ok()
+        }
+    };
     if span.is_err() || !closed {
         let last = reading.log.records.last().map_or(list + 1, |last| last.span.end as usize);
         let after = span.as_ref().map_or(last, |span| span.end as usize);

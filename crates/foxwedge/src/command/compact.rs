@@ -71,6 +71,12 @@ fn work(args: &CompactArgs, loaded: &mut Option<Subject>) -> Result<ExitCode, St
         source.notes.iter().for_each(|note| say::note(&format!("{path}: {note}")));
     }
     let conversation = Conversation::of(document);
+    if subject.is_of_cline() && !args.quiet {
+        let path = clean(&subject.shown);
+        say::note(&format!(
+            "{path}: Cline does not know what hides a message, and sends everything"
+        ));
+    }
     let room = Room::new(args, conversation.model)?;
     let writes = !args.dry_run && !args.diff;
     if writes && !subject.is_piped() {

@@ -1,11 +1,11 @@
 //! Takes the last compaction of a session back.
 
-use std::process::ExitCode;
+use std::{borrow::Cow, process::ExitCode};
 
 use anyhow::{Context, bail};
 use foxwedge_dialect::session::{self, Text};
 
-use super::{Conversation, Shorter, Subject, check_replaceable};
+use super::{Conversation, Shorter, Subject, check_replaceable, mended};
 use crate::{
     cli::{CompactArgs, ReportFormat},
     report,
@@ -17,6 +17,8 @@ use crate::{
 pub(crate) fn rewind(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     let subject = Subject::load(args)?;
     let plain = unpacked(subject.content()).with_context(|| clean(&subject.shown))?;
+    // An agent that was killed since left something that hides what was written.
+    let (plain, mut repaired) = mended(&subject, plain)?;
     let text = text(&plain).map_err(|failure| subject.trouble(&failure))?;
     let opened = open(&text, subject.manner, &subject.ask);
     let document = subject.only(&opened)?;
@@ -40,6 +42,9 @@ pub(crate) fn rewind(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     };
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;
+    let (content, more) = mended(&subject, Cow::Owned(content))?;
+    repaired.extend(more);
+    let content = content.into_owned();
     let before = document.draft().messages.len();
     let after = messages(&content, document)?;
     let conversation = Conversation::of(document);
@@ -51,6 +56,12 @@ pub(crate) fn rewind(args: &CompactArgs) -> anyhow::Result<ExitCode> {
         } else {
             check_replaceable(&subject, &conversation).with_context(|| clean(&subject.shown))?;
             backup = whole.keep()?;
+        }
+    }
+    if !args.quiet {
+        let path = clean(&subject.shown);
+        for edit in &repaired {
+            say::note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
         }
     }
     tell(args, &subject, before, after)?;

@@ -91,6 +91,11 @@ impl Subject {
         }
     }
 
+    /// Whether it lies where Cline keeps its tasks: others read the same format, and know more.
+    pub(crate) fn is_of_cline(&self) -> bool {
+        Path::new(&self.shown).components().any(|part| part.as_os_str() == "saoudrizwan.claude-dev")
+    }
+
     /// Whether the result goes to stdout.
     pub(crate) fn is_piped(&self) -> bool {
         matches!(self.bytes, Bytes::Stdin(_))

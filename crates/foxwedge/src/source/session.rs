@@ -61,7 +61,11 @@ pub(super) fn open<'a>(text: &'a Text<'_>, ask: &Ask) -> Result<Option<Source<'a
 fn is_stranger(text: &Text<'_>, agent: Agent) -> bool {
     // A task of Cline that has just begun is an empty list.
     let begun = agent == Agent::Cline && text.as_str().trim_start().starts_with('[');
-    !begun && session::recognise(text.as_str()) == Recognised::No
+    let known = match session::recognise(text.as_str()) {
+        Recognised::Yes(other) | Recognised::Newer(other, _) => other == agent,
+        Recognised::No => false,
+    };
+    !begun && !known
 }
 
 /// Whose session some content is, without a question about it.

@@ -68,3 +68,18 @@ fn only_sessions_can_be_rewound() {
     assert_eq!(ran.code, 2, "{}", ran.all());
     assert!(ran.err.contains("help: `foxwedge undo FILE`"), "{}", ran.err);
 }
+
+#[test]
+fn a_session_that_was_torn_since_is_repaired_and_rewound() {
+    let content = claude_code(ID, 40);
+    let sandbox = Sandbox::with("s.jsonl", &content);
+    let flags = ["--strategy", "budget", "--budget", "3k"];
+    let ran = sandbox.run(&[&["compact", "s.jsonl"][..], &flags].concat());
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    let torn = format!("{}{{\"type\":\"user\",\"mes", sandbox.read("s.jsonl"));
+    sandbox.write("s.jsonl", torn);
+    let ran = sandbox.run(&["compact", "s.jsonl", "--rewind"]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert!(ran.err.contains("FW801"), "{}", ran.err);
+    assert_eq!(sandbox.read("s.jsonl"), content);
+}

@@ -13,9 +13,20 @@ use crate::{
     session::{
         emit::Edits,
         gemini_cli::{Entry, Step, current_until},
+        lines::Container,
     },
     splice::{Change, Changes, Chunk, Writer, patch},
 };
+
+/// Whether a file is a single object, spread over lines or on one: nothing can be added to it.
+pub(super) fn is_old(session: &Session<'_>) -> bool {
+    let holds_all = |span: Span| field(session.log.source, span, "messages").is_some();
+    match session.log.records.as_slice() {
+        _ if session.log.container != Container::Lines => true,
+        [only] => holds_all(only.span),
+        _ => false,
+    }
+}
 
 /// The record of a compaction.
 pub(super) fn compacted<'a>(
