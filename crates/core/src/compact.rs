@@ -8,6 +8,7 @@
 mod weights;
 mod clues;
 mod units;
+mod wish;
 mod plan;
 mod window;
 mod budget;
@@ -28,3 +29,4 @@ pub use score::{Reason, Score};
 pub use units::{Hold, Unit, unit_at, units};
 pub use weights::{Counter, Weights};
 pub use window::{Fraction, window};
+pub use wish::wish;

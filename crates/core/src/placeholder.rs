@@ -234,11 +234,20 @@ pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
     HEADINGS.iter().any(|heading| told.starts_with(heading))
 }
 
-/// The text in a string, or in a small object around one, from where our own words begin; empty if
-/// somebody else's stand before them.
+/// Whether a text (raw JSON) begins like what agents put into the user's messages by themselves.
+pub(crate) fn reminds(raw: &str) -> bool {
+    !begins_with(raw, "<system-reminder>").is_empty()
+}
+
+/// The text in a string, or in a small object around one, if our own words begin it.
 fn begins(raw: &str) -> &str {
-    const NEAR: usize = 64;
-    let Some(at) = own_words(raw, NEAR) else { return "" };
+    begins_with(raw, "[foxwedge] ")
+}
+
+/// The text in a string, or in a small object around one, from some words on; empty if others
+/// stand before them.
+fn begins_with<'r>(raw: &'r str, words: &str) -> &'r str {
+    let Some(at) = near(raw, words) else { return "" };
     let (before, told) = raw.split_at(at);
     let string = before == "\"";
     let field = before.starts_with('{') && before.ends_with('"') && before.contains("text");
@@ -246,13 +255,14 @@ fn begins(raw: &str) -> &str {
     if string || alone { told } else { "" }
 }
 
-/// Where our own words begin, if that is near.
-fn own_words(raw: &str, near: usize) -> Option<usize> {
-    let mut end = raw.len().min(near);
+/// Where words begin, if that is near.
+fn near(raw: &str, words: &str) -> Option<usize> {
+    const NEAR: usize = 64;
+    let mut end = raw.len().min(NEAR);
     while !raw.is_char_boundary(end) {
         end -= 1;
     }
-    raw.get(..end)?.find("[foxwedge] ")
+    raw.get(..end)?.find(words)
 }
 
 /// A summary that stands for so many messages. Its end is marked, since formats that join what a

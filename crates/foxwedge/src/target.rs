@@ -106,7 +106,8 @@ pub(crate) fn one(target: Option<&Path>, agents: &[Agent]) -> anyhow::Result<One
     let Some(path) = target else {
         return Ok(One::Session(Box::new(newest(&sessions(agents))?.clone())));
     };
-    if path.as_os_str() == "-" {
+    // Whoever names the stream means what flows in it, not the file behind it.
+    if path.as_os_str() == "-" || path == Path::new("/dev/stdin") {
         return Ok(One::Stdin);
     }
     let failure = match fs::metadata(path) {

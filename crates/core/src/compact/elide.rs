@@ -9,7 +9,10 @@ use super::{
     budget,
     plan::{CannotShrink, Keep, Limits, Pace, Plan, Scene, Shrunk},
 };
-use crate::draft::{Family, Kind};
+use crate::{
+    draft::{Family, Kind},
+    pair::Fate,
+};
 
 /// What may happen to answers.
 #[derive(Clone, PartialEq, Debug)]
@@ -106,7 +109,7 @@ pub fn elide(scene: &Scene<'_, '_>, limits: Limits) -> Result<Plan, CannotShrink
         }
     }
     if plan.expected > limits.most() {
-        for pass in [&mut images, &mut long] {
+        for pass in [&mut cleared, &mut images, &mut long, &mut rest] {
             work.run(pass, scene, &mut plan, usize::MAX, limits.goal());
         }
     }
@@ -200,22 +203,30 @@ impl Eliding {
         let pairing = scene.transcript.pairing();
         let mut known: HashMap<&str, Treatment> = HashMap::new();
         let mut gone = plan.gone.iter().map(|gone| gone.messages.clone()).peekable();
+        let mut pinned = scene.pinned().peekable();
         let mut answers = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
             while gone.next_if(|range| range.end <= answer.message).is_some() {}
             let is_gone = gone.peek().is_some_and(|range| range.contains(&answer.message));
-            let call = answer.fate.call().and_then(|call| pairing.calls.get(call));
-            let Some(call) = call.filter(|_| !is_gone) else { continue };
+            while pinned.next_if(|range| range.end <= answer.message).is_some() {}
+            let is_pinned = pinned.peek().is_some_and(|range| range.contains(&answer.message));
+            if is_gone || is_pinned {
+                continue;
+            }
             let family = match &draft.parts[answer.part].kind {
-                Kind::Answer(answer) => answer.family,
+                // Without a call and without an id nobody knows whose answer it is.
+                Kind::Answer(said) if answer.fate == Fate::Orphan && said.id.is_none() => continue,
+                Kind::Answer(said) => said.family,
                 _ => continue,
             };
             // A shell's answer is a list of outcomes: words cannot stand in for those.
             if !family.takes_words() || family == Family::Shell {
                 continue;
             }
-            let treatment = match &draft.parts[call.part].kind {
-                Kind::Call(call) if !elision.tools.is_empty() => {
+            // The call of an answer may lie on the server, and with it the name of the tool.
+            let call = answer.fate.call().and_then(|call| pairing.calls.get(call));
+            let treatment = match call.map(|call| &draft.parts[call.part].kind) {
+                Some(Kind::Call(call)) if !elision.tools.is_empty() => {
                     let name = call.name.as_deref().unwrap_or("");
                     *known.entry(name).or_insert_with(|| elision.treatment(name))
                 }

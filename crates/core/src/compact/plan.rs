@@ -9,12 +9,9 @@ use super::{
     units::{Hold, Unit, unit_at, units},
     weights::Weights,
     window::Fraction,
+    wish::{asks, wish},
 };
-use crate::{
-    draft::{Kind, Part, Role, Text},
-    placeholder,
-    transcript::Transcript,
-};
+use crate::transcript::Transcript;
 
 /// What a strategy is given: a sound history, cut into units and weighed.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub struct Scene<'s, 'a> {
     pub clues: &'s Clues,
     /// What may happen to answers.
     pub elision: &'s Elision,
+    /// Units that somebody asked for, whatever else holds them, in order.
+    pinned: Vec<usize>,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
@@ -41,14 +40,21 @@ impl<'s, 'a> Scene<'s, 'a> {
         pins: &[usize],
     ) -> Scene<'s, 'a> {
         let mut units = units(transcript.draft(), transcript.pairing());
-        for &pin in pins {
-            if let Some(unit) = unit_at(&units, pin).and_then(|at| units.get_mut(at))
-                && unit.hold == Hold::Free
-            {
+        let mut pinned: Vec<usize> = pins.iter().filter_map(|&pin| unit_at(&units, pin)).collect();
+        pinned.sort_unstable();
+        pinned.dedup();
+        for &at in &pinned {
+            if let Some(unit) = units.get_mut(at).filter(|unit| unit.hold == Hold::Free) {
                 unit.hold = Hold::Pinned;
             }
         }
-        Scene { transcript, units, weights, clues, elision }
+        Scene { transcript, units, weights, clues, elision, pinned }
+    }
+
+    /// The messages that somebody asked for, in order.
+    pub(super) fn pinned(&self) -> impl Iterator<Item = Range<usize>> {
+        let units = self.pinned.iter().filter_map(|&at| self.units.get(at));
+        units.map(|unit| unit.messages.clone())
     }
 
     /// Tokens of a unit.
@@ -87,33 +93,14 @@ impl<'s, 'a> Scene<'s, 'a> {
         self.units.len() - self.units.iter().rev().take_while(fits).count()
     }
 
-    /// Whether a message is the user's own: words or pictures, and no answers. What we say in the
-    /// user's place about tools does not count; a summary does.
+    /// Whether a user says something in a message.
     pub(super) fn is_wish(&self, message: usize) -> bool {
-        self.says(message, |raw| !placeholder::speaks_for_a_tool(raw))
+        wish(self.transcript.draft(), message).is_some()
     }
 
     /// Whether a user asks for something: a wish that is no summary.
     pub(super) fn asks(&self, message: usize) -> bool {
-        self.says(message, |raw| {
-            !placeholder::speaks_for_a_tool(raw) && !placeholder::is_summary(raw)
-        })
-    }
-
-    /// Whether a user says something of some kind in a message without answers.
-    fn says(&self, message: usize, own: fn(&str) -> bool) -> bool {
-        let draft = self.transcript.draft();
-        let Some(header) = draft.messages.get(message) else { return false };
-        let parts = draft.parts_of(header);
-        let words = |part: &&Part<'_>| matches!(part.kind, Kind::Text(Text::Full | Text::Trailing));
-        let own = |part: &Part<'_>| own(part.span.of(draft.source));
-        let mut texts = parts.iter().filter(words);
-        // Pictures under a heading of ours came from a tool. What we do not know may say something.
-        let shows = |part: &Part<'_>| matches!(part.kind, Kind::Media | Kind::Other);
-        let pictures = parts.iter().any(shows) && parts.iter().filter(words).all(own);
-        matches!(header.role, Role::User | Role::Unknown)
-            && !draft.answers_in(header)
-            && (pictures || texts.any(own))
+        asks(self.transcript.draft(), message).is_some()
     }
 }
 
@@ -303,9 +290,13 @@ impl std::fmt::Display for CannotShrink {
         let CannotShrink { messages, hold, needs, least, budget, best: _ } = self;
         f.write_str("cannot shrink: ")?;
         let Some(last) = messages.clone().last() else {
+            let what = match hold {
+                Hold::Summary => "the summary",
+                _ => "what stands around the messages",
+            };
             return write!(
                 f,
-                "what stands around the messages needs {needs} tokens, all that has to stay {least}, and {budget} are allowed"
+                "{what} needs {needs} tokens, all that has to stay {least}, and {budget} are allowed"
             );
         };
         let place = match messages.len() {

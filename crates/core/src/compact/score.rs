@@ -100,9 +100,10 @@ impl Score {
         Reason::ALL.into_iter().filter(move |&reason| self.has(reason))
     }
 
-    /// What was done again is worth nothing, whatever else it was.
+    /// What was done again is worth nothing, unless the user spoke in it.
     pub fn is_stale(self) -> bool {
-        self.has(Reason::Repeated) || self.has(Reason::Superseded)
+        let again = self.has(Reason::Repeated) || self.has(Reason::Superseded);
+        again && !self.has(Reason::User) && !self.has(Reason::Constraint)
     }
 
     /// All points together.

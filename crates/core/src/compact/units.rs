@@ -38,6 +38,8 @@ pub enum Hold {
     Last,
     /// The end of the history.
     End,
+    /// A summary that was just written.
+    Summary,
 }
 
 impl Hold {
@@ -52,6 +54,7 @@ impl Hold {
             Hold::First => "first user message",
             Hold::Last => "last user message",
             Hold::End => "newest",
+            Hold::Summary => "summary",
         }
     }
 }

@@ -83,12 +83,16 @@ struct Cutter<'c> {
     from: usize,
     /// The first unit that has not been passed.
     unit: usize,
+    /// The end of the last unit that can go.
+    end: usize,
 }
 
 impl<'c> Cutter<'c> {
     fn new(scene: &'c Scene<'_, '_>, fraction: Fraction, must: bool) -> Cutter<'c> {
         let count = scene.transcript.draft().messages.len();
-        Cutter { units: &scene.units, count, fraction, must, from: 1, unit: 0 }
+        let last = scene.units.iter().rev().find(|unit| unit.hold == Hold::Free);
+        let end = last.map_or(0, |unit| unit.messages.end);
+        Cutter { units: &scene.units, count, fraction, must, from: 1, unit: 0, end }
     }
 
     /// Where the next cut falls; `None` if nothing can go.
@@ -109,7 +113,7 @@ impl<'c> Cutter<'c> {
         };
         let nearest =
             if asked - edges.start <= edges.end - asked { edges.start } else { edges.end };
-        Some(Cut { asked, made: nearest.max(first) })
+        Some(Cut { asked, made: nearest.max(first).min(self.end) })
     }
 
     /// Passes the units in front of a cut and yields those that go.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use foxwedge_core::Language;
+
 use super::{
     hints,
     summary::{Summarizer, SummaryRequest},
@@ -26,7 +28,7 @@ impl Summarizer for Digest {
         let most = usize::try_from(request.most.saturating_mul(3)).unwrap_or(usize::MAX);
         let mut quote = 600;
         loop {
-            let told = notes.told(quote);
+            let told = notes.told(quote, request.language);
             if told.len() <= most || quote < 40 {
                 return Ok(cut(&told, most));
             }
@@ -81,21 +83,31 @@ impl<'r> Notes<'r> {
         notes
     }
 
-    fn told(&self, quote: usize) -> String {
+    fn told(&self, quote: usize, language: Language) -> String {
+        let [asked, said, ran, about, failures] = match language {
+            Language::English => [
+                "The user said",
+                "The assistant said",
+                "Tools that ran",
+                "Files they were about",
+                "Failures",
+            ],
+            Language::Chinese => ["用户说", "助手说", "执行过的工具", "涉及的文件", "失败"],
+        };
         let mut out = String::new();
         let line = |text: &str| cut(text, quote).replace('\n', "\n  ");
-        section(&mut out, "The user said", self.asked.iter().map(|text| line(text)));
+        section(&mut out, asked, self.asked.iter().map(|text| line(text)));
         // The latest conclusions stand for the way that led to them.
         let recent = self.concluded.len().saturating_sub(CONCLUSIONS);
         let concluded = self.concluded.iter().skip(recent).map(|text| line(text));
-        section(&mut out, "The assistant said", concluded);
+        section(&mut out, said, concluded);
         let tools = self.tools.iter().map(|(tool, count)| format!("{tool} × {count}"));
-        section(&mut out, "Tools that ran", tools);
-        section(&mut out, "Files they were about", self.files.iter().map(|file| cut(file, quote)));
+        section(&mut out, ran, tools);
+        section(&mut out, about, self.files.iter().map(|file| cut(file, quote)));
         let recent = self.failed.len().saturating_sub(CONCLUSIONS);
         let failed = self.failed.iter().skip(recent);
         let failed = failed.map(|(tool, text)| format!("{tool}: {}", line(&cut(text, quote / 2))));
-        section(&mut out, "Failures", failed);
+        section(&mut out, failures, failed);
         out
     }
 }

@@ -192,7 +192,9 @@ impl<'s> Work<'s> {
             let made_of = self.origins.get(unit.messages.clone()).unwrap_or(&[]);
             made_of.iter().flatten().any(is_pin)
         };
+        let is_new = |unit: &Unit| self.in_input(unit.messages.clone()).is_empty();
         let hold = |unit: &Unit| match unit.hold {
+            Hold::Free if is_new(unit) => Hold::Summary,
             Hold::Free if pinned(unit) => Hold::Pinned,
             Hold::Free if is_last(unit) => Hold::End,
             hold => hold,

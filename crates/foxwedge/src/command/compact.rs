@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -14,7 +15,7 @@ use foxwedge_dialect::{
 use foxwedge_tokens::Remembering;
 
 use crate::{
-    cli::{CompactArgs, ReportFormat},
+    cli::{CompactArgs, ReportFormat, Strategy},
     compact::{self as shorter, Conversation, Room, Shorter, Subject, Told, Wishes},
     diff,
     disk::write_whole,
@@ -156,7 +157,8 @@ fn report(args: &CompactArgs, told: &Told<'_>) -> anyhow::Result<()> {
 
 /// Whether stdout belongs to the document, or to the diff.
 fn is_taken(args: &CompactArgs) -> bool {
-    let stdin = args.target.as_ref().is_none_or(|target| target.as_os_str() == "-");
+    let stream = |target: &PathBuf| target.as_os_str() == "-" || target == Path::new("/dev/stdin");
+    let stdin = args.target.as_ref().is_none_or(stream);
     args.diff || stdin && !args.last && !args.dry_run
 }
 
@@ -216,8 +218,12 @@ fn room_for(short: &CannotShrink, args: &CompactArgs) -> String {
         Hold::Free | Hold::First | Hold::Last | Hold::End => ", or add a strategy",
         Hold::Instructions => ", or shorten the instructions",
         Hold::Open | Hold::Remote => ", or wait until its calls are answered",
+        Hold::Summary => ", or ask for a shorter summary",
     };
-    format!("nothing was changed; allow {} tokens or more{also}", short.least)
+    // A larger budget also leaves more as it is, and asks for a longer summary.
+    let more = if args.strategy.contains(&Strategy::Summarize) { "well over " } else { "" };
+    let or = if more.is_empty() { " or more" } else { "" };
+    format!("nothing was changed; allow {more}{} tokens{or}{also}", short.least)
 }
 
 impl Stop {

@@ -5,7 +5,7 @@ use foxwedge_tokens::{Tokenizer, models};
 
 use super::amount::{share, tokens};
 use crate::{
-    cli::CompactArgs,
+    cli::{CompactArgs, Strategy},
     say::{Trouble, clean, cut},
 };
 
@@ -61,7 +61,11 @@ impl Room {
         }
         let known = model.and_then(models::find);
         let Some(window) = named.or(known.map(|known| known.window)) else {
-            return Err(unknown(model));
+            // A window of messages needs to know nothing about the model's.
+            return match (args.strategy.as_slice(), goal) {
+                ([Strategy::Window], None) => Ok(room(None, None, None)),
+                _ => Err(unknown(model)),
+            };
         };
         let usual = known.map_or(REPLY, |known| known.output).min(window / 4);
         let reserve = reserve.unwrap_or(usual);
@@ -163,6 +167,8 @@ mod tests {
             ("--fraction 0.5 --budget 5k", None, "5000 5000 estimate"),
             ("", Some("m"), unknown),
             ("--model m", Some("gpt-4o"), unknown),
+            ("--strategy window", Some("m"), "no limit estimate"),
+            ("--strategy window,budget", Some("m"), unknown),
             ("", None, "how much is too much? the conversation names no model"),
             ("--budget 5 --goal 6", None, "--goal 6 is more than the 5 tokens allowed"),
             ("--fraction 1 --goal 6", None, "--goal needs a --budget beside --fraction"),

@@ -1,6 +1,6 @@
 //! What each strategy did: what it saved, what went, what shrank, who summarized.
 
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use foxwedge_core::{
     Edit,
@@ -37,7 +37,7 @@ pub(super) fn draw(text: &mut String, stage: &StageAccount, told: &Told<'_>) {
     let way = paint(DIM, format_args!("({before} → {after})"));
     row(text, stage.stage.name(), &format!("{saved}  {} {way}", words.join(", ")));
     gone(text, &stage.gone);
-    cut_made(text, stage);
+    cut_made(text, stage, told);
     if let Some((author, tokens)) = &stage.summary {
         let author = cut(&clean(author), 60);
         aside(text, &format!("summary of {} tokens by `{author}`", spaced(*tokens)));
@@ -69,17 +69,18 @@ fn gone(text: &mut String, gone: &[Gone]) {
     aside(text, &format!("{}, {} tokens", ranges(&named), spaced(tokens)));
 }
 
-fn cut_made(text: &mut String, stage: &StageAccount) {
+fn cut_made(text: &mut String, stage: &StageAccount, told: &Told<'_>) {
     let Some(cut) = stage.cut else { return };
-    let said = if cut.asked == cut.made {
-        format!("cut before message {}, as asked for", cut.made)
-    } else {
-        format!(
-            "cut before message {}; {} was asked for, and would have parted calls from answers",
-            cut.made, cut.asked
-        )
+    let why = match cut.asked.cmp(&cut.made) {
+        Ordering::Equal => {
+            return aside(text, &format!("cut before message {}, as asked for", cut.made));
+        }
+        _ if told.parts(cut.asked) => "would have parted what belongs together",
+        Ordering::Less => "was not enough",
+        Ordering::Greater => "was too much: the newest unit stays",
     };
-    aside(text, &said);
+    let (made, asked) = (cut.made, cut.asked);
+    aside(text, &format!("cut before message {made}; {asked} was asked for, and that {why}"));
 }
 
 /// Answers that shrank, by their tools, the heaviest first.
@@ -104,7 +105,7 @@ fn by_tool(text: &mut String, shrunk: &[Shortened]) {
     let mut tools: Vec<(&str, Tool)> = tools.into_iter().collect();
     tools.sort_by_key(|(_, tool)| std::cmp::Reverse(tool.tokens));
     for (name, tool) in tools.iter().take(TOLD) {
-        let kinds = ["without their images", "to their ends", "to a note"];
+        let kinds = ["without images", "down to the ends", "down to a note"];
         let kinds: Vec<String> = kinds
             .iter()
             .zip(tool.kept)

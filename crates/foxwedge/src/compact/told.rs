@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use foxwedge_core::{
-    Draft, Edit, Kind, Profile, Role,
-    compact::{Counter, Hold, units},
+    Draft, Edit, Kind, Profile,
+    compact::{Counter, Hold, unit_at, units, wish},
     pair,
 };
 use foxwedge_dialect::{
@@ -73,18 +73,18 @@ impl<'t> Told<'t> {
 
     /// What the user said in a message, if it is the user's own.
     fn wish(&self, at: usize) -> Option<Wish> {
-        let message = self.draft().messages.get(at)?;
-        let parts = self.draft().parts_of(message);
-        let own = matches!(message.role, Role::User | Role::Unknown);
-        if !own || self.draft().answers_in(message) {
-            return None;
-        }
-        let said = parts.iter().find_map(|part| match part.kind {
-            Kind::Text(_) => Some(preview::text(part.span.of(self.draft().source), 60)),
-            Kind::Media => Some("(an image or a file)".to_owned()),
-            _ => None,
-        });
-        Some(Wish { message: at, excerpt: said.filter(|said| !said.trim().is_empty())? })
+        let part = wish(self.draft(), at)?;
+        let excerpt = match part.kind {
+            Kind::Text(_) => preview::text(part.span.of(self.draft().source), 60),
+            _ => "(an image or a file)".to_owned(),
+        };
+        Some(Wish { message: at, excerpt })
+    }
+
+    /// Whether a cut in front of a message would part a unit.
+    pub(crate) fn parts(&self, message: usize) -> bool {
+        let units = units(self.draft(), &pair(self.draft()));
+        unit_at(&units, message).is_some_and(|at| units[at].messages.start != message)
     }
 
     /// What had to stay, and why.
@@ -96,7 +96,11 @@ impl<'t> Told<'t> {
                 Hold::Free if pinned => Hold::Pinned,
                 hold => hold,
             };
-            if hold != Hold::Free {
+            let there = |at: usize| match self.compacted.account.messages.get(at) {
+                Some((_, Became::Kept | Became::Changed)) => true,
+                Some((_, Became::Gone | Became::Condensed)) | None => false,
+            };
+            if hold != Hold::Free && unit.messages.clone().any(there) {
                 held.push((unit.messages, hold));
             }
         }

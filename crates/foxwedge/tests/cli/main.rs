@@ -40,4 +40,5 @@ mod compact;
 mod compact_refused;
 mod compact_report;
 mod compact_sessions;
+mod compact_words;
 mod compact_summarizer;

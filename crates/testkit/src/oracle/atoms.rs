@@ -73,6 +73,8 @@ fn item_texts(message: &Message<'_>) -> Vec<Atom> {
             .iter()
             .filter_map(|part| match field(part, "text") {
                 Some(text) => one(text.as_str().unwrap_or("")),
+                // A text without words says nothing.
+                None if field(part, "type").is_some_and(|kind| kind == "input_text") => None,
                 None => Some(Atom::Other(part.to_string())),
             })
             .collect(),
@@ -95,8 +97,13 @@ fn answer(
     });
     let call =
         call.and_then(|call| reading.messages.get(call.position.0)?.blocks.get(call.position.1));
-    // An answer without a call in sight is known by all it says.
-    let key = call.map_or_else(|| block.body.to_string(), |call| call.body.to_string());
+    // An answer whose call lies elsewhere is known by its id; without one, by all it says.
+    let elsewhere = !id.is_empty() && found.is_some_and(|answer| answer.fate == Fate::Orphan);
+    let key = match call {
+        Some(call) => call.body.to_string(),
+        None if elsewhere => "nobody".to_owned(),
+        None => block.body.to_string(),
+    };
     format!("{id} of {key}")
 }
 

@@ -236,7 +236,7 @@ pub fn stays(dialect: &str, before: &str, which: Stays) -> Vec<(usize, &'static 
     let held = atoms(&reading, &matching);
     let wish = |at: &usize| {
         let message = &reading.messages[*at];
-        message.role == Role::User && !message.has(Kind::Answer) && !is_carried(&reading, *at)
+        message.role == Role::User && !is_carried(&reading, *at)
     };
     // Neither are our own words for a tool wishes of the user.
     let ours = |atom: &Atom| match atom {
@@ -244,7 +244,8 @@ pub fn stays(dialect: &str, before: &str, which: Stays) -> Vec<(usize, &'static 
         _ => false,
     };
     let own = |at: &usize| {
-        let told = held[*at].iter().any(ours);
+        // What is shown beside answers came from a tool.
+        let told = held[*at].iter().any(ours) || reading.messages[*at].has(Kind::Answer);
         let said = |atom: &Atom| matches!(atom, Atom::Text(..)) && !ours(atom);
         held[*at].iter().any(|atom| said(atom) || !told && weighs(atom))
     };

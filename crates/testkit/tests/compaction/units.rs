@@ -22,7 +22,7 @@ fn told(wire: Wire, document: &str) -> String {
             Hold::Instructions => "i",
             Hold::Open => "o",
             Hold::Remote => "r",
-            Hold::Pinned | Hold::First | Hold::Last | Hold::End => "?",
+            Hold::Pinned | Hold::First | Hold::Last | Hold::End | Hold::Summary => "?",
         };
         if first == last { format!("{first}{sign}") } else { format!("{first}-{last}{sign}") }
     };
