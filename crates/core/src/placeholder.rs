@@ -236,7 +236,8 @@ pub(crate) fn speaks_for_a_tool(raw: &str) -> bool {
 
 /// Whether a text (raw JSON) begins like what agents put into the user's messages by themselves.
 pub(crate) fn reminds(raw: &str) -> bool {
-    !begins_with(raw, "<system-reminder>").is_empty()
+    const NOTES: [&str; 2] = ["<system-reminder>", "[Request interrupted by user"];
+    NOTES.iter().any(|note| !begins_with(raw, note).is_empty())
 }
 
 /// The text in a string, or in a small object around one, if our own words begin it.

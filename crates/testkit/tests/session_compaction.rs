@@ -17,7 +17,7 @@ use std::{fs, path::PathBuf};
 use foxwedge_dialect::session::{Agent, Recognised, recognise, text};
 use foxwedge_testkit::{Random, session_file};
 use laws::{Tally, judge};
-use workshop::WAYS;
+use workshop::{GENTLE, WAYS};
 
 /// Files for each agent and way.
 const CASES: u64 = 40;
@@ -87,7 +87,7 @@ fn lawful(folder: &PathBuf) -> Tally {
             Recognised::Yes(agent) => agent,
             other => panic!("{}: {other:?}", path.display()),
         };
-        for way in WAYS {
+        for way in WAYS.into_iter().chain(GENTLE) {
             let verdict = judge(agent, &bytes, way, &mut tally);
             assert_eq!(verdict, Ok(()), "{} {way:?}", path.display());
         }

@@ -31,6 +31,10 @@ pub(crate) const WAYS: [Way; 5] = [
     Way { stages: &[Stage::Summarize], percent: 90 },
 ];
 
+/// For recorded sessions: they are short, and much of them has to stay.
+pub(crate) const GENTLE: [Way; 2] =
+    [Way { stages: &[Stage::Elide], percent: 95 }, Way { stages: &[Stage::Budget], percent: 95 }];
+
 /// A token for every four bytes.
 struct Quarters;
 
