@@ -214,6 +214,9 @@ impl Marks {
     /// Holds a summary that the provider made of what came before it.
     pub const COMPACTION: Marks = Marks(256);
 
+    /// Only names something that lies on the server.
+    pub const REFERENCE: Marks = Marks(1024);
+
     /// Whether all marks of `other` are set.
     pub fn has(self, other: Marks) -> bool {
         self.0 & other.0 == other.0

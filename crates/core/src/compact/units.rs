@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Kind, Layout, Role},
+    draft::{Draft, Kind, Layout, Marks, Role},
     pair::{Fate, Pairing},
     placeholder,
 };
@@ -149,17 +149,13 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
 
 /// Whether an item only names something that lies on the server.
 fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
-    draft.messages.get(at).is_some_and(|message| {
-        message.role == Role::Neutral
-            && draft.layout() == Layout::Items
-            && message.span.of(draft.source).contains("\"item_reference\"")
-    })
+    draft.messages.get(at).is_some_and(|message| message.marks.has(Marks::REFERENCE))
 }
 
 /// Holds what somebody still waits for: open calls, answers whose call is out of sight, and
 /// references to what lies on the server.
 fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
-    for unit in units.iter_mut().filter(|_| draft.layout() == Layout::Items) {
+    for unit in units.iter_mut() {
         if unit.messages.clone().any(|at| is_reference(draft, at)) {
             unit.hold = Hold::Remote;
         }

@@ -231,6 +231,7 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
         Some(Sort::Neutral) => {
             if kind == Some("item_reference") {
                 builder.body().stateful = true;
+                marks = marks.with(Marks::REFERENCE);
             }
             Role::Neutral
         }

@@ -176,7 +176,10 @@ pub fn parted(dialect: &str, before: &str, became: &[Became]) -> Vec<String> {
     for (start, end) in reading.assistant_runs() {
         bound.push((start, end - 1, "one turn".to_owned()));
     }
-    for at in 1..reading.messages.len() {
+    // Nothing hangs on instructions at the beginning.
+    let count = reading.messages.len();
+    let leading = (0..count).take_while(|at| reading.role(*at) == Some(Role::System)).count();
+    for at in leading + 1..count {
         let old = dialect == Dialect::Chat && reading.role(at) == Some(Role::Other);
         if old || is_carried(&reading, at) {
             bound.push((at - 1, at, "a message and what hangs on it".to_owned()));
