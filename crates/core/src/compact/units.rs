@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Kind, Layout, Marks, Role},
+    draft::{Draft, Kind, Layout, Marks, Message, Role},
     pair::{Fate, Pairing},
     placeholder,
 };
@@ -38,7 +38,7 @@ pub enum Hold {
     Last,
     /// The end of the history.
     End,
-    /// A summary that was just written.
+    /// A summary: one that was just written, or the last one that a provider made.
     Summary,
 }
 
@@ -152,9 +152,13 @@ fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
     draft.messages.get(at).is_some_and(|message| message.marks.has(Marks::REFERENCE))
 }
 
-/// Holds what somebody still waits for: open calls, answers whose call is out of sight, and
-/// references to what lies on the server.
+/// Holds what somebody still waits for: open calls, answers whose call is out of sight, references
+/// to what lies on the server, and the provider's own summary of what came before.
 fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
+    let made = |message: &Message| message.marks.has(Marks::COMPACTION);
+    if let Some(unit) = draft.messages.iter().rposition(made).and_then(|at| unit_at(units, at)) {
+        units[unit].hold = Hold::Summary;
+    }
     for unit in units.iter_mut() {
         if unit.messages.clone().any(|at| is_reference(draft, at)) {
             unit.hold = Hold::Remote;

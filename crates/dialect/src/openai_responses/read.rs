@@ -225,6 +225,9 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
             Role::Assistant
         }
         Some(Sort::Made) => {
+            if kind == Some("compaction") {
+                marks = marks.with(Marks::COMPACTION);
+            }
             builder.part(span, Kind::Other);
             Role::Assistant
         }

@@ -207,3 +207,17 @@ fn broken_beginnings(wire: Wire, whole: &[Value], stage: Stage, pace: Pace) -> u
     }
     broken
 }
+
+#[test]
+fn a_summary_of_the_providers_own_went() {
+    let long = "word ".repeat(400);
+    let document = format!(
+        r#"[{{"role":"user","content":"go"}},{{"type":"compaction","id":"cmp_1","encrypted_content":"abc"}},{{"role":"user","content":"{long}"}},{{"role":"assistant","content":"done"}},{{"role":"user","content":"on"}}]"#
+    );
+    for stage in [Stage::Budget, Stage::Importance, Stage::Window(Fraction::HALF)] {
+        let settings = within(Profile::OpenaiResponses, stage, 80);
+        let made = shorter(Wire::OpenaiResponses, &document, &settings).expect("the rest fits");
+        assert!(made.contains("cmp_1"), "{}: {made}", stage.name());
+        assert!(!made.contains("word word"), "{}: {made}", stage.name());
+    }
+}
