@@ -38,6 +38,10 @@ fn own<'d, 'a>(
     // Pictures beside answers, or under a heading of ours, came from a tool. What we do not know
     // may say something.
     let told = draft.answers_in(header) || !parts.iter().filter(words).all(is_own);
-    let shows = |part: &&Part<'_>| matches!(part.kind, Kind::Media | Kind::Other);
+    let shows = |part: &&Part<'_>| match part.kind {
+        Kind::Media => true,
+        Kind::Other => !part.span.of(draft.source).trim_matches(['{', '}']).trim().is_empty(),
+        _ => false,
+    };
     parts.iter().filter(|_| !told).find(shows)
 }
