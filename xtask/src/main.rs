@@ -20,7 +20,7 @@ usage: cargo xtask <task>
   transcript [--write]
                       runs the terminal sessions in the READMEs again; or writes them anew
   laws --cases N [--of repair|compaction] [--seed S] [--dialect D] [--profile P] [--threads T]
-                      the laws of repair on N random histories, in release, on all cores
+                      the laws of repair, or of compaction, on N random histories, in release, on all cores
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";

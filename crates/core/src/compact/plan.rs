@@ -120,7 +120,7 @@ pub enum Pace {
     Once,
     /// What goes is decided as if the history had been shortened whenever it grew too long. Whoever
     /// gets the whole history each time (a gateway) then sends the same beginning each time, until
-    /// it grows too long once more.
+    /// it grows too long once more. Known to `budget` and `elide`; the others decide once.
     Steady,
 }
 
