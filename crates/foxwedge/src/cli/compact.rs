@@ -82,7 +82,7 @@ pub(crate) struct CompactArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) dry_run: bool,
     /// Show what would change, message by message, and write nothing
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["output_format", "output_file"])]
     pub(crate) diff: bool,
     /// How the report is written
     #[arg(long, value_name = "FORMAT", default_value = "full", help_heading = "Output")]
