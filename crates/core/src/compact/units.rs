@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Kind, Layout, Marks, Message, Role},
+    draft::{Draft, Layout, Marks, Message, Role},
     pair::{Fate, Pairing},
     placeholder,
 };
@@ -135,11 +135,8 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
     match message.role {
         Role::Neutral => !is_reference(draft, at),
         Role::User => {
-            let parts = draft.parts_of(message);
-            parts.iter().any(|part| matches!(part.kind, Kind::Media))
-                && parts
-                    .first()
-                    .is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
+            let first = draft.parts_of(message).first();
+            first.is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
         }
         // In formats of blocks, instructions in the middle belong to what they stand behind.
         Role::System | Role::Developer => draft.layout() == Layout::Blocks,

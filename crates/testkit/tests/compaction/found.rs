@@ -221,3 +221,16 @@ fn a_summary_of_the_providers_own_went() {
         assert!(!made.contains("word word"), "{}: {made}", stage.name());
     }
 }
+
+#[test]
+fn what_was_carried_out_of_an_answer_stayed_when_its_answer_went() {
+    let mut messages = messages("openai-chat", "u a[x] r[x] u");
+    let heavy = format!("{{\"path\":\"{}\"}}", "far/away/".repeat(60));
+    messages[1]["tool_calls"][0]["function"]["arguments"] = json!(heavy);
+    messages[2]["content"] = json!([{"type": "hologram", "x": 1}]);
+    let document = Value::Array(messages).to_string();
+    // Without the turn itself it would fit.
+    let settings = within(Profile::OpenaiChat, Stage::Budget, 100);
+    let text = shorter(Wire::OpenaiChat, &document, &settings).expect("both wishes fit");
+    assert!(!text.contains("hologram") && !text.contains("tool_calls"), "{text}");
+}
