@@ -20,7 +20,7 @@ mod arguments;
 
 pub(crate) use arguments::{Encoding, respelled};
 pub(crate) use blocks::{Spelling, Spoken, write as write_blocks, write_parts as write_block_list};
-pub(crate) use patch::{Change, Changes, patch};
+pub(crate) use patch::{Change, Changes, patch, patched};
 pub(crate) use quoted::{Element, Quoted};
 pub(crate) use writer::{Chunk, Writer};
 

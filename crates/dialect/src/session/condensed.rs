@@ -7,6 +7,7 @@
 mod fresh;
 mod mark;
 mod verify;
+mod partners;
 mod linked;
 mod claude_code;
 mod neovate;

@@ -61,6 +61,18 @@ pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>
     out.copy(Span { start: last, end: object.end });
 }
 
+/// An object with some of its fields changed, as text.
+pub(crate) fn patched(source: &str, object: Span, changes: Changes<'_>) -> String {
+    let mut out = Writer::new(source, &[]);
+    patch(&mut out, object, changes);
+    let chunks = out.finish();
+    let text = chunks.iter().map(|chunk| match chunk {
+        Chunk::Copy(span) => span.of(source),
+        Chunk::Text(text) => text,
+    });
+    text.collect()
+}
+
 /// Writes an object of nothing but changes.
 fn fresh(out: &mut Writer<'_>, changes: Changes<'_>) {
     out.text("{");
@@ -91,16 +103,6 @@ fn add(out: &mut Writer<'_>, changes: Changes<'_>, mut behind: bool) {
 mod tests {
     use super::*;
 
-    fn patched(source: &str, changes: Changes<'_>) -> String {
-        let mut out = Writer::new(source, &[]);
-        patch(&mut out, Span::new(0, source.len()), changes);
-        let text = |chunk: &Chunk| match chunk {
-            Chunk::Copy(span) => span.of(source).to_owned(),
-            Chunk::Text(text) => text.clone(),
-        };
-        out.finish().iter().map(text).collect()
-    }
-
     #[test]
     fn fields_are_replaced_removed_and_added() {
         let two = || Change::Text("2".to_owned());
@@ -128,7 +130,8 @@ mod tests {
             ),
         ];
         for (source, changes, expected) in table {
-            assert_eq!(patched(source, changes), expected, "{source}");
+            let whole = Span::new(0, source.len());
+            assert_eq!(patched(source, whole, changes), expected, "{source}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How many tokens a conversation may take: a budget that was named, or the model's window.
 
-use foxwedge_core::compact::Limits;
+use foxwedge_core::compact::{Fraction, Limits};
 use foxwedge_tokens::{Tokenizer, models};
 
 use super::amount::{share, tokens};
@@ -102,14 +102,8 @@ fn within(most: u64, goal: Option<u64>, usual: u64) -> Result<Limits, Trouble> {
 }
 
 /// A share of so many tokens, rounded down.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of a number of tokens lies between zero and that number"
-)]
 pub(super) fn part(tokens: u64, share: f64) -> u64 {
-    (tokens as f64 * share).floor() as u64
+    Fraction::new(share).map_or(0, |share| share.of(tokens))
 }
 
 fn unknown(model: Option<&str>) -> Trouble {

@@ -4,7 +4,7 @@ use super::{Condensed, Session, all, fresh::Fresh, mark, summary};
 use crate::{
     json::{quote, says},
     session::{codex::Ordinals, emit::Edits},
-    splice::{Change, Chunk, Writer, patch},
+    splice::{Change, Writer, patched},
 };
 
 /// The record of a compaction.
@@ -48,15 +48,8 @@ fn stored(json: &str) -> String {
     if says(json, all(json), "type").as_deref() != Some("local_shell_call_output") {
         return json.to_owned();
     }
-    let mut out = Writer::new(json, &[]);
     let kind = Change::Text("\"function_call_output\"".to_owned());
-    patch(&mut out, all(json), vec![("type", kind)]);
-    let chunks = out.finish();
-    let text = chunks.iter().map(|chunk| match chunk {
-        Chunk::Copy(span) => span.of(json),
-        Chunk::Text(text) => text,
-    });
-    text.collect()
+    patched(json, all(json), vec![("type", kind)])
 }
 
 /// The file without a compaction: what it replaced counts again.

@@ -7,7 +7,7 @@ use foxwedge_core::Span;
 
 mod reply;
 
-use super::{Condensed, Session, Shown, all, fresh::Fresh, mark};
+use super::{Condensed, Session, Shown, all, fresh::Fresh, mark, partners::Partners};
 use crate::{
     json::{elements, field, quote, says},
     session::{
@@ -34,7 +34,9 @@ pub(super) fn compacted<'a>(
     condensed: &Condensed<'_>,
     fresh: &mut Fresh<'a>,
 ) -> Edits {
-    let mut job = Job { session, condensed, owners: owners(session), written: Vec::new(), fresh };
+    let partners = Partners::of(&condensed.messages, session.agent.wire());
+    let (owners, written) = (owners(session), Vec::new());
+    let mut job = Job { session, condensed, owners, partners, written, fresh };
     let mut at = 0;
     while at < condensed.messages.len() {
         at = job.message(at);
@@ -68,6 +70,7 @@ struct Job<'j, 'a> {
     session: &'j Session<'a>,
     condensed: &'j Condensed<'j>,
     owners: Vec<(usize, u32)>,
+    partners: Partners<'j>,
     written: Vec<Vec<Chunk>>,
     fresh: &'j mut Fresh<'a>,
 }

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use foxwedge_core::{Span, chain::Standing};
 
-use super::{Condensed, Session, Shown, claude_code, fresh::Fresh, mark, neovate};
+use super::{
+    Condensed, Session, Shown, claude_code, fresh::Fresh, mark, neovate, partners::Partners,
+};
 use crate::{
     json::{fields, quote, says},
     session::{Agent, emit::Edits},
@@ -124,7 +126,7 @@ fn plan(
     fresh: &mut Fresh<'_>,
     tip: u32,
 ) -> Vec<Planned> {
-    let names = neovate::names(condensed);
+    let partners = Partners::of(&condensed.messages, session.agent.wire());
     let mut plan = Vec::new();
     for (at, shown) in condensed.messages.iter().enumerate() {
         if let Some(origin) = session.kept(shown) {
@@ -139,7 +141,7 @@ fn plan(
         let own = shown.origin.map_or(&[][..], |origin| session.chain.records_of(origin));
         let template = own.first().copied().unwrap_or(tip);
         let pieces = match session.agent {
-            Agent::Neovate => neovate::pieces(shown.json, &names),
+            Agent::Neovate => neovate::pieces(shown.json, at, &partners),
             _ => claude_code::pieces(shown.json),
         };
         let stands = stands_for(session, condensed, at, shown);

@@ -1,40 +1,26 @@
 //! Neovate: what is left begins a new root, and is a chain of its own. The first record says in
 //! `uiContent` what the agent shows instead of it, as the agent's own compaction does.
 
-use std::collections::HashMap;
-
 use foxwedge_core::Span;
 
 use super::{
-    Condensed, Session, all,
+    Session, all,
     linked::{Links, Made, Said},
     mark,
+    partners::Partners,
 };
 use crate::{
     json::{elements, field, quote, says},
     splice::{Change, Writer, patch},
 };
 
-/// The tools of all calls, by the ids of the calls.
-pub(super) fn names(condensed: &Condensed<'_>) -> HashMap<String, String> {
-    let mut names = HashMap::new();
-    for shown in &condensed.messages {
-        let json = shown.json;
-        let content = field(json, all(json), "content");
-        for block in content.map(|content| elements(json, content)).unwrap_or_default() {
-            if says(json, block, "type").as_deref() == Some("tool_use")
-                && let (Some(id), Some(name)) = (says(json, block, "id"), says(json, block, "name"))
-            {
-                names.insert(id.into_owned(), name.into_owned());
-            }
-        }
-    }
-    names
-}
-
 /// The records that a message becomes: answers stand in a message of their own, directly behind
 /// their calls.
-pub(super) fn pieces(json: &str, names: &HashMap<String, String>) -> Vec<(&'static str, String)> {
+pub(super) fn pieces(
+    json: &str,
+    message: usize,
+    partners: &Partners<'_>,
+) -> Vec<(&'static str, String)> {
     let own = match says(json, all(json), "role").as_deref() {
         Some("assistant") => "assistant",
         Some("system") => "system",
@@ -45,9 +31,9 @@ pub(super) fn pieces(json: &str, names: &HashMap<String, String>) -> Vec<(&'stat
         return vec![(own, content.of(json).to_owned())];
     }
     let (mut answers, mut rest) = (Vec::new(), Vec::new());
-    for block in elements(json, content) {
+    for (at, block) in elements(json, content).into_iter().enumerate() {
         let answer = own == "user" && says(json, block, "type").as_deref() == Some("tool_result");
-        let part = part(json, block, names);
+        let part = part(json, block, partners.tool(message, at).unwrap_or(""));
         if answer { answers.push(part) } else { rest.push(part) }
     }
     let mut pieces = Vec::new();
@@ -60,20 +46,19 @@ pub(super) fn pieces(json: &str, names: &HashMap<String, String>) -> Vec<(&'stat
     pieces
 }
 
-/// A block as Neovate spells it.
-fn part(json: &str, block: Span, names: &HashMap<String, String>) -> String {
+/// A block as Neovate spells it; `tool` is whose answer it is.
+fn part(json: &str, block: Span, tool: &str) -> String {
     let said = |key: &str| says(json, block, key);
     match said("type").as_deref() {
         Some("tool_result") => {
             let id = said("tool_use_id").unwrap_or_default();
-            let name = names.get(&*id).map_or("", String::as_str);
             let failed = field(json, block, "is_error").map(|error| error.of(json));
             let error = if failed == Some("true") { ",\"isError\":true" } else { "" };
             format!(
                 "{{\"type\":\"tool-result\",\"toolCallId\":{},\"toolName\":{},\"input\":{{}},\
                  \"result\":{{\"llmContent\":{}{error}}}}}",
                 quote(&id),
-                quote(name),
+                quote(tool),
                 output(json, field(json, block, "content"))
             )
         }
@@ -159,11 +144,14 @@ fn new(session: &Session<'_>, out: &mut Writer<'_>, said: &Said, links: &Links<'
 
 #[cfg(test)]
 mod tests {
+    use foxwedge_core::Wire;
+
     use super::*;
+    use crate::session::condensed::Shown;
 
     #[test]
     fn messages_become_records_in_the_words_of_the_agent() {
-        let names = HashMap::from([("x".to_owned(), "grep".to_owned())]);
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"grep","input":{}}]}"#;
         let answer = r#"{"type":"tool_result","tool_use_id":"x","content":"so"}"#;
         let spelled = r#"{"type":"tool-result","toolCallId":"x","toolName":"grep","input":{},"result":{"llmContent":"so"}}"#;
         let text = r#"{"type":"text","text":"hm"}"#;
@@ -190,7 +178,9 @@ mod tests {
             ),
         ];
         for (json, expected) in table {
-            assert_eq!(pieces(&json, &names), expected, "{json}");
+            let shown = [call, &*json].map(|json| Shown { origin: None, kept: false, json });
+            let partners = Partners::of(&shown, Wire::Anthropic);
+            assert_eq!(pieces(&json, 1, &partners), expected, "{json}");
         }
     }
 }

@@ -6,13 +6,15 @@ use foxwedge_core::Span;
 use super::{Entry, Job, Shown, parts};
 use crate::{
     json::{elements, field, quote, says},
-    session::condensed::{all, mark},
-    splice::{Change, Changes, Chunk, Writer, patch},
+    session::condensed::{all, mark, partners::Partners},
+    splice::{Change, Changes, Writer, patch, patched},
 };
 
 /// A call of a reply, and the parts that answer it.
 struct Called<'p> {
     id: String,
+    /// Its place among the parts.
+    place: usize,
     part: &'p str,
     answer: Vec<&'p str>,
 }
@@ -31,7 +33,7 @@ impl Job<'_, '_> {
         let has_list = entry.is_some_and(|entry| self.list(entry).is_some());
         let own = calls.is_some() && (!kept || has_list);
         let taken = match &mut calls {
-            Some(calls) if own => answer(calls, &follows),
+            Some(calls) if own => answer(calls, &follows, at, &self.partners),
             _ => 0,
         };
         let calls = calls.filter(|_| own);
@@ -97,14 +99,7 @@ impl Job<'_, '_> {
             answer => format!("[{}]", answer.join(",")),
         };
         if let Some(known) = known {
-            let mut out = Writer::new(source, &[]);
-            patch(&mut out, known, vec![("result", Change::Text(result))]);
-            let chunks = out.finish();
-            let text = chunks.iter().map(|chunk| match chunk {
-                Chunk::Copy(span) => span.of(source),
-                Chunk::Text(text) => text,
-            });
-            return text.collect();
+            return patched(source, known, vec![("result", Change::Text(result))]);
         }
         let made = field(call.part, all(call.part), "functionCall").unwrap_or(Span::NOWHERE);
         let value = |key: &str, none: &'static str| {
@@ -124,7 +119,7 @@ impl Job<'_, '_> {
 /// else stands behind or in them.
 fn calls<'p>(said: &[&'p str], kept: bool) -> Option<Vec<Called<'p>>> {
     let mut calls: Vec<Called<'p>> = Vec::new();
-    for part in said {
+    for (place, part) in said.iter().enumerate() {
         let Some(made) = field(part, all(part), "functionCall") else {
             if !calls.is_empty() && !kept {
                 return None;
@@ -136,32 +131,37 @@ fn calls<'p>(said: &[&'p str], kept: bool) -> Option<Vec<Called<'p>>> {
         if calls.iter().any(|call| call.id == id) {
             return None;
         }
-        calls.push(Called { id, part, answer: Vec::new() });
+        calls.push(Called { id, place, part, answer: Vec::new() });
     }
     Some(calls)
 }
 
-/// Gives calls the answers that follow, in the order of the calls; says how many parts were taken.
-fn answer<'p>(calls: &mut [Called<'p>], follows: &[&'p str]) -> usize {
+/// Gives the calls of a message the answers that follow it, in the order of the calls; says how many
+/// parts were taken.
+fn answer<'p>(
+    calls: &mut [Called<'p>],
+    follows: &[&'p str],
+    message: usize,
+    partners: &Partners<'_>,
+) -> usize {
     let (mut taken, mut next) = (0, 0);
-    for part in follows {
-        match field(part, all(part), "functionResponse") {
-            Some(answer) => {
-                let id = says(part, answer, "id").unwrap_or_default();
-                let Some(rest) = calls.get_mut(next..) else { break };
-                let Some(at) = rest.iter().position(|call| *id == call.id) else { break };
-                next += at + 1;
-                if let Some(call) = rest.get_mut(at) {
-                    call.answer.push(part);
-                }
+    for (place, part) in follows.iter().enumerate() {
+        if field(part, all(part), "functionResponse").is_some() {
+            let whose = partners.call(message + 1, place).filter(|call| call.message == message);
+            let Some(rest) = calls.get_mut(next..) else { break };
+            let own = |call: &Called<'_>| whose.is_some_and(|whose| whose.part == call.place);
+            let Some(at) = rest.iter().position(own) else { break };
+            next += at + 1;
+            if let Some(call) = rest.get_mut(at) {
+                call.answer.push(part);
             }
+        } else if says(part, all(part), "text").is_none() && next > 0 {
             // Images of an answer stand behind it.
-            None if says(part, all(part), "text").is_none() && next > 0 => {
-                if let Some(call) = calls.get_mut(next - 1) {
-                    call.answer.push(part);
-                }
+            if let Some(call) = calls.get_mut(next - 1) {
+                call.answer.push(part);
             }
-            None => break,
+        } else {
+            break;
         }
         taken += 1;
     }
@@ -170,6 +170,8 @@ fn answer<'p>(calls: &mut [Called<'p>], follows: &[&'p str]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use foxwedge_core::Wire;
+
     use super::*;
 
     #[test]
@@ -211,7 +213,11 @@ mod tests {
         ];
         for (follows, taken, expected) in table {
             let mut asked = calls(&[one, two], false).unwrap_or_default();
-            assert_eq!(answer(&mut asked, follows), taken, "{follows:?}");
+            let said = format!(r#"{{"role":"model","parts":[{one},{two}]}}"#);
+            let told = format!(r#"{{"role":"user","parts":[{}]}}"#, follows.join(","));
+            let shown = [&*said, &*told].map(|json| Shown { origin: None, kept: false, json });
+            let partners = Partners::of(&shown, Wire::Gemini);
+            assert_eq!(answer(&mut asked, follows, 0, &partners), taken, "{follows:?}");
             let counts: Vec<usize> = asked.iter().map(|call| call.answer.len()).collect();
             assert_eq!(counts, expected, "{follows:?}");
         }
