@@ -30,7 +30,8 @@ pub use placeholder::{Language, Missing, is_placeholder, summary, words};
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
 pub use repair::{
-    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, Words, carry_out, repair,
+    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, Words, carry_out, fresh_id,
+    repair,
 };
 pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
 pub use rules::{Rule, RuleSet};

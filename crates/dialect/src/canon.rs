@@ -7,21 +7,35 @@
 //! This is a second, fuller reading beside the outline: the outline repairs bytes, this one tells
 //! what they say. It judges nothing; whether a history is sound is asked of the outline.
 
-mod view;
+mod words;
 mod media;
-mod decode;
+mod reply;
+mod call_ids;
+pub(crate) mod stops;
+pub(crate) mod usages;
+pub(crate) mod failures;
+mod settings;
+pub(crate) mod requests;
+pub(crate) mod decode;
 mod pairs;
 mod ledger;
-mod encode;
+pub(crate) mod encode;
+pub(crate) mod replies;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-pub use decode::{decode, decode_message};
-pub use encode::{Loss, Lost, encode};
+pub(crate) use call_ids::CallIds;
+pub use call_ids::Renamed;
+pub use decode::{decode, decode_message, decode_request};
+pub use encode::{Loss, Lost, Spot, encode};
 pub use media::{Media, MediaKind, Source};
 pub use pairs::{At, Pairs};
+pub use replies::{Encoded, Told, decode_reply, encode_reply};
+pub use reply::{Failure, Outcome, Reply, Stop, Trouble, Usage};
+pub use settings::{Answered, Choice, Request, Setting, Settings, Takes, Thinking, Tool};
+pub use words::Words;
 
 /// What was said, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -76,6 +90,11 @@ impl<'a> Said<'a> {
         self.envelope.as_ref().map(|envelope| envelope.wire)
     }
 
+    /// The fields that stand beside what it says, whatever its format.
+    fn all_members(&self) -> &[&'a str] {
+        self.envelope.as_ref().map_or(&[], |of| &of.members)
+    }
+
     /// The fields that belong into a message of that format.
     fn members(&self, wire: Wire) -> &[&'a str] {
         self.envelope.as_ref().filter(|of| of.wire == wire).map_or(&[], |of| &of.members)
@@ -88,16 +107,58 @@ impl<'a> Said<'a> {
 pub struct Part<'a> {
     bit: Bit<'a>,
     raw: Option<Raw<'a>>,
+    notes: Option<Box<Notes<'a>>>,
+}
+
+/// What some formats say beside a part.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Notes<'a> {
+    /// The prompt is cached up to here: the mark, as its format spells it.
+    pub cache: Option<&'a str>,
+    /// The text is a refusal.
+    pub refusal: bool,
+    /// Where a text comes from.
+    pub citations: Vec<Citation<'a>>,
+    /// Names of the fields that we know nothing about.
+    pub others: Vec<Cow<'a, str>>,
+}
+
+/// Where a text comes from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Citation<'a> {
+    /// The address of the source.
+    pub url: Option<Words<'a>>,
+    /// The name of the source.
+    pub title: Option<Words<'a>>,
+    /// What the source says.
+    pub quote: Option<Words<'a>>,
+    /// The characters of the text that rest on it: the first, and the one behind the last.
+    pub span: Option<(u64, u64)>,
 }
 
 impl<'a> Part<'a> {
     /// A part that comes from no document.
     pub fn new(bit: Bit<'a>) -> Part<'a> {
-        Part { bit, raw: None }
+        Part { bit, raw: None, notes: None }
     }
 
     fn read(bit: Bit<'a>, wire: Wire, form: Form, json: &'a str) -> Part<'a> {
-        Part { bit, raw: Some(Raw { wire, form, json }) }
+        Part { bit, raw: Some(Raw { wire, form, json }), notes: None }
+    }
+
+    /// The same part, with notes.
+    pub fn with(mut self, notes: Notes<'a>) -> Part<'a> {
+        self.notes = (notes != Notes::default()).then(|| Box::new(notes));
+        self
+    }
+
+    /// What is said beside it.
+    pub fn notes(&self) -> Option<&Notes<'a>> {
+        self.notes.as_deref()
+    }
+
+    fn notes_mut(&mut self) -> &mut Notes<'a> {
+        self.notes.get_or_insert_default()
     }
 
     /// What it says.
@@ -153,7 +214,7 @@ pub enum Form {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Bit<'a> {
     /// Text.
-    Text(Cow<'a, str>),
+    Text(Words<'a>),
     /// An image, a file, a sound.
     Media(Media<'a>),
     /// The model's reasoning.
@@ -170,9 +231,30 @@ pub enum Bit<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reasoning<'a> {
     /// What can be read of it; may be empty.
-    pub text: Cow<'a, str>,
+    pub text: Words<'a>,
+    /// What binds it to its maker.
+    pub seal: Seal<'a>,
+}
+
+impl Reasoning<'_> {
     /// Signed, redacted or encrypted: bound to its maker.
-    pub sealed: bool,
+    pub fn is_sealed(&self) -> bool {
+        self.seal != Seal::Open
+    }
+}
+
+/// What binds reasoning to its maker.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Seal<'a> {
+    /// Nothing: anybody may have written it.
+    #[default]
+    Open,
+    /// A signature under its text.
+    Signed(Words<'a>),
+    /// There is nothing to read but this.
+    Redacted(Words<'a>),
+    /// All of it, encrypted; the text is a summary.
+    Encrypted(Words<'a>),
 }
 
 /// A call.
@@ -186,7 +268,9 @@ pub struct Call<'a> {
     pub family: Family,
     /// The text of a JSON object as a rule; free text for free-text tools. May be cut off or odd,
     /// as the model wrote it.
-    pub arguments: Cow<'a, str>,
+    pub arguments: Words<'a>,
+    /// Gemini's signature of the reasoning behind the call.
+    pub signature: Option<Words<'a>>,
 }
 
 impl Call<'_> {

@@ -11,10 +11,12 @@ use foxwedge_core::Span;
 mod number;
 mod scanner;
 mod strings;
+mod tape;
 mod write;
 
 pub(crate) use scanner::{Scanner, Shape};
 pub(crate) use strings::{Str, is_blank, unescape, unescape_into};
+pub(crate) use tape::{Object, Tape, Value};
 pub(crate) use write::{compact, escape_into, quote};
 
 /// Why a text is not JSON, or not the JSON we expect, and where.
@@ -52,7 +54,13 @@ pub(crate) fn fields(source: &str, object: Span) -> Vec<Field<'_>> {
     let mut scanner = Scanner::within(source, object);
     // The text was accepted once, so there is nothing to report.
     let _ = scanner.object(|scan, key, name| {
-        let key = Cow::Owned(String::from_utf8_lossy(key).into_owned());
+        // A key without escapes is the text between its quotes.
+        let inside = source.get(name.start as usize + 1..name.end as usize - 1).unwrap_or("");
+        let key = if inside.as_bytes() == key {
+            Cow::Borrowed(inside)
+        } else {
+            Cow::Owned(String::from_utf8_lossy(key).into_owned())
+        };
         let value = scan.skip()?;
         found.push(Field { key, name, value });
         Ok(())

@@ -17,7 +17,9 @@ mod gemini;
 mod bedrock;
 pub mod canon;
 pub mod compact;
+pub mod convert;
 pub mod session;
+pub mod stream;
 
 use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};
 

@@ -166,6 +166,11 @@ impl Book {
     }
 }
 
+/// An id that a rule allows, computed from a seed alone: the same on every machine, for ever.
+pub fn fresh_id(wire: Wire, rule: IdRule, seed: &str) -> String {
+    spell(wire, rule, hash(seed, 0))
+}
+
 /// Spells a number as an id the rule allows.
 fn spell(wire: Wire, rule: IdRule, mut number: u128) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

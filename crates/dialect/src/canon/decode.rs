@@ -3,24 +3,24 @@
 //! A document is readable if and only if its outline is: [`crate::read`] decides that, and says
 //! where it is not. Whatever has an unexpected type deeper inside is kept as [`Bit::Other`].
 
-mod chat;
-mod responses;
-mod anthropic;
-mod gemini;
-mod bedrock;
+pub(crate) mod chat;
+pub(crate) mod responses;
+pub(crate) mod anthropic;
+pub(crate) mod gemini;
+pub(crate) mod bedrock;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{Span, Wire};
 
 use super::{
-    Bit, Form, History, Media, MediaKind, Other, Part, Reasoning, Said, Source, Speaker,
-    view::{Object, Value},
+    Bit, Citation, Form, History, Media, MediaKind, Notes, Other, Pairs, Part, Reasoning, Request,
+    Said, Seal, Source, Speaker, Words, requests,
 };
 use crate::{
-    document::Unread,
+    document::{Unread, list_key},
     error::ReadError,
-    json::{Scan, Scanner, Shape},
+    json::{Object, Scan, Scanner, Shape, Tape, Value},
     outline::Want,
     read,
 };
@@ -30,20 +30,75 @@ use crate::{
 /// # Errors
 /// If the text is not JSON, or holds no list of messages of that format.
 pub fn decode(source: &str, wire: Wire) -> Result<History<'_>, ReadError> {
-    let frame = read(source, wire, Want::default())?.frame;
-    let document = Value::new(source, frame.document);
+    read(source, wire, Want::default())?;
+    let tape = tape(source)?;
+    Ok(history(tape.root(source), wire))
+}
+
+/// Reads a request, or a bare list of messages, with everything that stands around it.
+///
+/// # Errors
+/// If the text is not JSON, or holds no list of messages of that format.
+pub fn decode_request(source: &str, wire: Wire) -> Result<Request<'_>, ReadError> {
+    read(source, wire, Want::default())?;
+    Ok(request(source, wire)?.0)
+}
+
+/// Reads a request that was outlined before, and joins its calls and answers.
+pub(crate) fn request(source: &str, wire: Wire) -> Result<(Request<'_>, Pairs), ReadError> {
+    let tape = tape(source)?;
+    let request = told(&tape, source, wire);
+    let pairs = Pairs::of(&request.history);
+    Ok((request, pairs))
+}
+
+/// Reads a request at once, if there is nothing odd about it: every value is of the type it should
+/// be, nothing stands there twice or is unknown, and every call has its one answer in its place.
+/// Anything else has to be outlined first, which finds out what is wrong and where.
+pub(crate) fn whole_request(source: &str, wire: Wire) -> Option<(Request<'_>, Pairs)> {
+    let tape = Tape::read(source).ok().filter(|tape| !tape.is_odd())?;
+    let root = tape.root(source);
+    let list = root.object().map_or(Some(root), |request| request.get(list_key(wire)))?;
+    let request = told(&tape, source, wire);
+    let known = |part: &Part<'_>| !matches!(part.bit(), Bit::Other(_));
+    let plain = list.is_list() && !tape.is_odd();
+    let plain = plain && request.history.messages.iter().all(|said| said.parts.iter().all(known));
+    let pairs = Pairs::of(&request.history);
+    (plain && pairs.is_whole()).then_some((request, pairs))
+}
+
+fn told<'a>(tape: &Tape, source: &'a str, wire: Wire) -> Request<'a> {
+    let root = tape.root(source);
+    let settings = root.object().map(|request| requests::read(&request, wire));
+    Request {
+        object: settings.is_some(),
+        settings: settings.unwrap_or_default(),
+        history: history(root, wire),
+    }
+}
+
+/// A document that was read before, as a list of its values.
+pub(super) fn tape(source: &str) -> Result<Tape, ReadError> {
+    let whole = Span::new(0, source.len());
+    Tape::within(source, whole)
+        .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None }))
+}
+
+/// What is said in a document.
+pub(super) fn history<'a>(document: Value<'_, 'a>, wire: Wire) -> History<'a> {
+    let Some(request) = document.object() else {
+        return History { messages: document.list().map(|value| message(value, wire)).collect() };
+    };
     let mut messages = Vec::new();
-    if let Some(request) = document.object() {
-        messages.extend(instructions(&request, wire));
-        // A string stands in for the one user message.
-        if let (None, Some(text)) = (frame.list, request.text("input")) {
-            messages.push(Said::new(Speaker::User, vec![Bit::Text(text).into()]));
+    messages.extend(instructions(&request, wire));
+    if let Some(list) = request.get(list_key(wire)) {
+        match words(Some(list)) {
+            // A string stands in for the one user message.
+            Some(text) => messages.push(Said::new(Speaker::User, vec![Bit::Text(text).into()])),
+            None => messages.extend(list.list().map(|value| message(value, wire))),
         }
     }
-    if let Some(list) = frame.list {
-        messages.extend(Value::new(source, list).list().map(|value| message(value, wire)));
-    }
-    Ok(History { messages })
+    History { messages }
 }
 
 /// Reads a single message, content or item.
@@ -51,22 +106,20 @@ pub fn decode(source: &str, wire: Wire) -> Result<History<'_>, ReadError> {
 /// # Errors
 /// If the text is not a JSON object.
 pub fn decode_message(source: &str, wire: Wire) -> Result<Said<'_>, ReadError> {
-    let span = one_object(source)
+    let tape = one_object(source)
         .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None }))?;
-    Ok(message(Value::new(source, span), wire))
+    Ok(message(tape.root(source), wire))
 }
 
-fn one_object(source: &str) -> Scan<Span> {
+fn one_object(source: &str) -> Scan<Tape> {
     let mut scan = Scanner::new(source);
     if scan.shape()? != Shape::Object {
         return scan.trouble("a message is not an object");
     }
-    let span = scan.skip()?;
-    scan.end()?;
-    Ok(span)
+    Tape::read(source)
 }
 
-fn message(value: Value<'_>, wire: Wire) -> Said<'_> {
+fn message<'a>(value: Value<'_, 'a>, wire: Wire) -> Said<'a> {
     let read = match wire {
         Wire::OpenaiChat => chat::message,
         Wire::OpenaiResponses => responses::item,
@@ -85,7 +138,7 @@ fn whole(json: &str, wire: Wire) -> Said<'_> {
 }
 
 /// What stands beside the list of messages and belongs in front of it.
-fn instructions<'a>(request: &Object<'a>, wire: Wire) -> Option<Said<'a>> {
+fn instructions<'a>(request: &Object<'_, 'a>, wire: Wire) -> Option<Said<'a>> {
     let (value, block): (_, ReadBlock) = match wire {
         Wire::OpenaiChat => return None,
         Wire::OpenaiResponses => (request.get("instructions")?, responses::block),
@@ -107,24 +160,41 @@ fn instructions<'a>(request: &Object<'a>, wire: Wire) -> Option<Said<'a>> {
 }
 
 /// Reads one element of a list of blocks; `None` if it is nothing we know.
-type ReadBlock = for<'a> fn(&Object<'a>) -> Option<Bit<'a>>;
+pub(crate) type ReadBlock = for<'a> fn(&Object<'_, 'a>) -> Option<Bit<'a>>;
 
 /// Content that is a string or a list of blocks.
-fn body<'a>(value: Option<Value<'a>>, wire: Wire, block: ReadBlock) -> Vec<Part<'a>> {
+pub(crate) fn body<'a>(
+    value: Option<Value<'_, 'a>>,
+    wire: Wire,
+    block: ReadBlock,
+) -> Vec<Part<'a>> {
     let Some(value) = value else { return Vec::new() };
-    if let Some(text) = value.text() {
+    if let Some(text) = words(Some(value)) {
         return vec![Bit::Text(text).into()];
     }
-    value.list().map(|value| element(value, wire, block)).collect()
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    for value in value.list() {
+        // Bedrock marks what stands before.
+        if wire == Wire::Bedrock
+            && let (Some(last), Some(object)) = (parts.last_mut(), value.object())
+            && object.tag() == "cachePoint"
+            && object.others(&["cachePoint"]).is_empty()
+        {
+            last.notes_mut().cache = Some(object.raw());
+            continue;
+        }
+        parts.push(element(value, wire, block));
+    }
+    parts
 }
 
-fn element(value: Value<'_>, wire: Wire, block: ReadBlock) -> Part<'_> {
+pub(crate) fn element<'a>(value: Value<'_, 'a>, wire: Wire, block: ReadBlock) -> Part<'a> {
     let json = value.raw();
     let Some(object) = value.object() else {
         return other(Cow::Borrowed(""), wire, Form::Block, json);
     };
     match block(&object) {
-        Some(bit) => Part::read(bit, wire, Form::Block, json),
+        Some(bit) => Part::read(bit, wire, Form::Block, json).with(notes(&object, wire)),
         None => {
             let name = object.text("type").unwrap_or_else(|| object.tag());
             other(name, wire, Form::Block, json)
@@ -149,12 +219,125 @@ fn speaker(role: &str) -> Option<Speaker> {
 }
 
 /// Arguments that are an object here and a string there.
-fn arguments<'a>(value: Option<Value<'a>>) -> Cow<'a, str> {
+fn arguments<'a>(value: Option<Value<'_, 'a>>) -> Words<'a> {
     match value {
-        Some(value) if !value.is_null() => {
-            value.text().unwrap_or_else(|| Cow::Borrowed(value.raw()))
+        Some(value) if !value.is_null() => words(Some(value)).unwrap_or_else(|| value.raw().into()),
+        _ => "{}".into(),
+    }
+}
+
+/// What a string says.
+pub(super) fn words<'a>(value: Option<Value<'_, 'a>>) -> Option<Words<'a>> {
+    value?.inside().map(Words::inside)
+}
+
+/// Reads where a text comes from.
+pub(crate) fn citation<'a>(wire: Wire, citation: &Object<'_, 'a>) -> Citation<'a> {
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses => responses::citation(citation),
+        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => anthropic::citation(citation),
+    }
+}
+
+/// What stands in a block beside what it says.
+fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
+    let mut notes = Notes::default();
+    match wire {
+        Wire::Anthropic => {
+            let cache = block.get("cache_control").filter(|cache| !cache.is_null());
+            notes.cache = cache.map(Value::raw);
+            let citations = block.list("citations").filter_map(Value::object);
+            notes.citations = citations.map(|one| citation(wire, &one)).collect();
         }
-        _ => Cow::Borrowed("{}"),
+        Wire::OpenaiChat | Wire::OpenaiResponses => {
+            notes.refusal = block.get("refusal").is_some();
+            let citations = block.list("annotations").filter_map(Value::object);
+            notes.citations = citations.map(|one| citation(wire, &one)).collect();
+        }
+        Wire::Gemini | Wire::Bedrock => {}
+    }
+    let unknown = block.fields().filter(|(key, value)| {
+        let says = !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"");
+        says && !known(wire).contains(&key.as_ref())
+    });
+    notes.others = unknown.map(|(key, _)| key).collect();
+    notes
+}
+
+/// The fields of blocks whose meaning we know, or that have none elsewhere.
+fn known(wire: Wire) -> &'static [&'static str] {
+    match wire {
+        Wire::OpenaiChat => &[
+            "type",
+            "text",
+            "id",
+            "function",
+            "custom",
+            "refusal",
+            "image_url",
+            "video_url",
+            "input_audio",
+            "file",
+            "annotations",
+            "index",
+        ],
+        Wire::OpenaiResponses => &[
+            "type",
+            "text",
+            "refusal",
+            "annotations",
+            "image_url",
+            "file_id",
+            "file_url",
+            "file_data",
+            "filename",
+            "input_audio",
+            "logprobs",
+            "detail",
+        ],
+        Wire::Anthropic => &[
+            "type",
+            "text",
+            "id",
+            "name",
+            "input",
+            "tool_use_id",
+            "content",
+            "is_error",
+            "source",
+            "title",
+            "thinking",
+            "signature",
+            "data",
+            "cache_control",
+            "citations",
+            "caller",
+        ],
+        Wire::Gemini => &[
+            "text",
+            "thought",
+            "thoughtSignature",
+            "thought_signature",
+            "functionCall",
+            "function_call",
+            "functionResponse",
+            "function_response",
+            "inlineData",
+            "inline_data",
+            "fileData",
+            "file_data",
+        ],
+        Wire::Bedrock => &[
+            "text",
+            "toolUse",
+            "toolResult",
+            "reasoningContent",
+            "json",
+            "image",
+            "audio",
+            "video",
+            "document",
+        ],
     }
 }
 
@@ -173,8 +356,8 @@ fn held<'a>(kind: MediaKind, data: Cow<'a, str>, name: Option<Cow<'a, str>>) -> 
     Bit::Media(Media { kind, media_type, source, name })
 }
 
-fn reasoning(text: Cow<'_, str>, sealed: bool) -> Bit<'_> {
-    Bit::Reasoning(Reasoning { text, sealed })
+fn reasoning<'a>(text: Words<'a>, seal: Seal<'a>) -> Bit<'a> {
+    Bit::Reasoning(Reasoning { text, seal })
 }
 
 /// Texts, one below the other.

@@ -1,15 +1,16 @@
 //! The ids and names that a history gets in a format.
 //!
-//! Everything is computed from the history alone: the same history gets the same ids every time.
+//! Everything is computed from the history alone: the same history gets the same ids every time, and
+//! different calls get different ones.
 
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
 };
 
-use foxwedge_core::{Family, IdRule, Profile, Wire};
+use foxwedge_core::{Family, IdRule, Wire, fresh_id};
 
-use super::{Answer, At, Bit, Call, Form, History, Pairs, Part};
+use super::{Answer, At, Bit, Call, Form, History, Pairs, Part, Renamed};
 
 /// What is written for a call or an answer.
 #[derive(Clone, Debug)]
@@ -27,33 +28,54 @@ pub(super) struct Entry<'h> {
 /// Every call and every answer of a history, and what is written for it.
 pub(super) struct Ledger<'h> {
     pub(super) pairs: Pairs,
-    entries: HashMap<At, Entry<'h>>,
+    /// One for each part of the history.
+    entries: Vec<Option<Entry<'h>>>,
+    /// Ids that the format does not take, and what stands for them.
+    pub(super) renamed: Vec<Renamed>,
 }
 
 impl<'h> Ledger<'h> {
-    pub(super) fn new(history: &'h History<'_>, wire: Wire) -> Ledger<'h> {
-        let pairs = Pairs::of(history);
-        let mut entries = HashMap::new();
-        let mut ids = Ids::new(history, wire);
-        for (at, part) in parts(history) {
+    pub(super) fn new(
+        history: &'h History<'_>,
+        wire: Wire,
+        rule: IdRule,
+        restore: &'h HashMap<String, String>,
+        pairs: Pairs,
+    ) -> Ledger<'h> {
+        let mut entries = vec![None; pairs.places().len()];
+        let mut ids = Ids {
+            history,
+            wire,
+            rule,
+            restore,
+            known: None,
+            used: HashSet::new(),
+            again: HashMap::new(),
+            renamed: Vec::new(),
+            next: 1,
+        };
+        // An answer may stand before its call is known by number, so calls come first.
+        for (number, (at, part)) in parts(history).enumerate() {
             if let Bit::Call(call) = part.bit() {
                 let answer = pairs.partner(at).and_then(|at| part_at(history, at));
-                entries.insert(at, ids.call(part, call, answer));
+                entries[number] = Some(ids.call(part, call, answer));
             }
         }
-        for (at, part) in parts(history) {
+        for (number, (at, part)) in parts(history).enumerate() {
             if let Bit::Answer(answer) = part.bit() {
-                let call = pairs.partner(at).and_then(|call| entries.get(&call));
+                let call = pairs.partner(at).and_then(|call| pairs.places().number(call));
+                let call = call.and_then(|call| entries.get(call)?.as_ref());
                 let entry = ids.answer(part, answer, call);
-                entries.insert(at, entry);
+                entries[number] = Some(entry);
             }
         }
-        Ledger { pairs, entries }
+        let renamed = ids.renamed;
+        Ledger { pairs, entries, renamed }
     }
 
     /// What is written for the call or answer at a place.
     pub(super) fn entry(&self, at: At) -> Option<&Entry<'h>> {
-        self.entries.get(&at)
+        self.entries.get(self.pairs.places().number(at)?)?.as_ref()
     }
 }
 
@@ -71,41 +93,64 @@ pub(super) fn part_at<'h, 'a>(history: &'h History<'a>, at: At) -> Option<&'h Pa
 }
 
 /// Gives out ids.
-struct Ids<'h> {
+struct Ids<'h, 'a> {
+    history: &'h History<'a>,
     wire: Wire,
     rule: IdRule,
-    /// Every id of the history: what is made up is none of them.
-    known: HashSet<&'h str>,
+    /// What stood for ids before, and the ids.
+    restore: &'h HashMap<String, String>,
+    /// Every id of the history, once somebody asks: what is made up must be none of them.
+    known: Option<HashSet<&'h str>>,
     /// The ids that were given out.
     used: HashSet<Cow<'h, str>>,
+    /// How often an id was replaced.
+    again: HashMap<&'h str, usize>,
+    renamed: Vec<Renamed>,
     next: usize,
 }
 
-impl<'h> Ids<'h> {
-    fn new(history: &'h History<'_>, wire: Wire) -> Ids<'h> {
-        let known = parts(history).filter_map(|(_, part)| match part.bit() {
-            Bit::Call(call) => call.id.as_deref(),
-            Bit::Answer(answer) => answer.id.as_deref(),
-            Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_) => None,
-        });
-        Ids {
-            wire,
-            rule: Profile::of(wire).ids(),
-            known: known.collect(),
-            used: HashSet::new(),
-            next: 1,
-        }
-    }
-
-    /// An id that nobody has.
+impl<'h> Ids<'h, '_> {
+    /// An id that nobody has, for a call without one.
     fn made_up(&mut self) -> Cow<'h, str> {
         loop {
-            let id = format!("call_{}", self.next);
+            let seed = format!("call_{}", self.next);
             self.next += 1;
-            if !self.known.contains(id.as_str()) {
+            let id = match self.rule.allows(&seed) {
+                true => seed,
+                false => fresh_id(self.wire, self.rule, &seed),
+            };
+            if self.is_nobodys(&id) {
+                self.renamed.push(Renamed { old: String::new(), new: id.clone() });
                 return Cow::Owned(id);
             }
         }
+    }
+
+    /// An id that nobody has, computed from one that cannot stay.
+    fn computed(&mut self, old: &'h str) -> Cow<'h, str> {
+        loop {
+            let count = self.again.entry(old).or_default();
+            *count += 1;
+            let seed = format!("{count} {old}");
+            let new = fresh_id(self.wire, self.rule, &seed);
+            if self.is_nobodys(&new) {
+                self.renamed.push(Renamed { old: old.to_owned(), new: new.clone() });
+                return Cow::Owned(new);
+            }
+        }
+    }
+
+    fn is_nobodys(&mut self, id: &str) -> bool {
+        let history = self.history;
+        let known = self.known.get_or_insert_with(|| {
+            let ids = parts(history).filter_map(|(_, part)| match part.bit() {
+                Bit::Call(call) => call.id.as_deref(),
+                Bit::Answer(answer) => answer.id.as_deref(),
+                Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_) => None,
+            });
+            ids.collect()
+        });
+        !known.contains(id) && !self.used.contains(id)
     }
 
     fn call(
@@ -117,15 +162,20 @@ impl<'h> Ids<'h> {
         let spelled = part.spelled(self.wire);
         let both = answer.is_none_or(|answer| answer.spelled(self.wire).is_some());
         let own = call.id.as_deref().map(Cow::Borrowed);
-        let id = match own.clone() {
+        let before = call.id.as_deref().and_then(|id| self.restore.get(id));
+        let before = before.map(|id| Cow::Borrowed(id.as_str()));
+        let free = |ids: &Self, id: &Cow<'_, str>| ids.rule.allows(id) && !ids.used.contains(id);
+        let id = match (before.filter(|id| free(self, id)), own.clone()) {
+            (Some(before), _) => Some(before),
             // As the format had it, it stays.
-            Some(id) if spelled.is_some() => Some(id),
+            (None, Some(id)) if spelled.is_some() => Some(id),
             // The older form of chat calls has no ids.
-            None if both && spelled.is_some_and(|raw| raw.form == Form::Field) => None,
-            Some(id) if self.rule.allows(&id) && !self.used.contains(&id) => Some(id),
+            (None, None) if both && spelled.is_some_and(|raw| raw.form == Form::Field) => None,
+            (None, Some(id)) if free(self, &id) => Some(id),
             // Gemini does without ids; then the answers go by their names.
-            None if self.wire == Wire::Gemini => None,
-            Some(_) | None => Some(self.made_up()),
+            (None, None) if self.wire == Wire::Gemini => None,
+            (None, Some(_)) => Some(self.computed(call.id.as_deref().unwrap_or_default())),
+            (None, None) => Some(self.made_up()),
         };
         self.used.extend(id.clone());
         // A built-in tool of one provider takes only its own kind of answer.

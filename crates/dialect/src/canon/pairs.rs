@@ -1,7 +1,5 @@
 //! Which answer belongs to which call: asked of the engine, on an outline of the history.
 
-use std::collections::HashMap;
-
 use foxwedge_core as core;
 
 use super::{Bit, History, Speaker};
@@ -18,19 +16,54 @@ pub struct At {
 /// The calls of a history and their answers.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
-    /// The partner of a call or an answer.
-    partners: HashMap<At, At>,
+    places: Places,
+    /// The partner of each part.
+    partners: Vec<Option<At>>,
+    /// Every call has its one answer at the next turn, and every answer its call.
+    whole: bool,
+}
+
+/// Numbers the parts of a history through.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    /// The number of each message's first part.
+    firsts: Vec<usize>,
+    parts: usize,
+}
+
+impl Places {
+    fn of(history: &History<'_>) -> Places {
+        let mut parts = 0;
+        let first = |said: &super::Said<'_>| {
+            let first = parts;
+            parts += said.parts.len();
+            first
+        };
+        let firsts = history.messages.iter().map(first).collect();
+        Places { firsts, parts }
+    }
+
+    /// The number of a part.
+    pub(super) fn number(&self, at: At) -> Option<usize> {
+        Some(self.firsts.get(at.message)? + at.part)
+    }
+
+    /// How many parts there are.
+    pub(super) fn len(&self) -> usize {
+        self.parts
+    }
 }
 
 impl Pairs {
     /// Matches calls and answers.
     pub fn of(history: &History<'_>) -> Pairs {
+        let places = Places::of(history);
         // Gemini's way: calls and answers are blocks, and ids may be missing.
         let mut builder = core::Builder::new("", core::Wire::Gemini);
-        let mut places = Vec::new();
+        let mut ats = Vec::with_capacity(places.len());
         for (message, said) in history.messages.iter().enumerate() {
             for (part, one) in said.parts.iter().enumerate() {
-                places.push(At { message, part });
+                ats.push(At { message, part });
                 builder.part(core::Span::NOWHERE, outline(one.bit()));
             }
             let role = match said.role {
@@ -43,8 +76,10 @@ impl Pairs {
             builder.message(role, core::Span::NOWHERE, content, marks);
         }
         let pairing = core::pair(&builder.finish());
-        let mut pairs = Pairs::default();
+        let mut partners = vec![None; ats.len()];
+        let mut homes = 0;
         for answer in &pairing.answers {
+            homes += usize::from(matches!(answer.fate, core::Fate::Home(_) | core::Fate::Split(_)));
             let call = match answer.fate {
                 core::Fate::Home(call) | core::Fate::Split(call) | core::Fate::Apart(call) => call,
                 core::Fate::Misplaced(_)
@@ -52,19 +87,40 @@ impl Pairs {
                 | core::Fate::Duplicate(_)
                 | core::Fate::Orphan => continue,
             };
-            let call = pairing.calls.get(call).and_then(|call| places.get(call.part));
-            if let (Some(&call), Some(&answer)) = (call, places.get(answer.part)) {
-                pairs.partners.insert(call, answer);
-                pairs.partners.insert(answer, call);
+            let Some(call) = pairing.calls.get(call).map(|call| call.part) else { continue };
+            if let (Some(&asked), Some(&told)) = (ats.get(call), ats.get(answer.part)) {
+                partners[call] = Some(told);
+                partners[answer.part] = Some(asked);
             }
         }
-        pairs
+        let whole = homes == pairing.answers.len() && homes == pairing.calls.len();
+        Pairs { places, partners, whole: whole && is_on_its_side(history) }
     }
 
     /// The answer to a call, or the call of an answer.
     pub fn partner(&self, at: At) -> Option<At> {
-        self.partners.get(&at).copied()
+        self.partners.get(self.places.number(at)?).copied().flatten()
     }
+
+    /// Whether every call has its one answer in the next turn, and every answer its call.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+}
+
+/// Whether calls are the model's, and answers the user's.
+fn is_on_its_side(history: &History<'_>) -> bool {
+    history.messages.iter().all(|said| {
+        said.parts.iter().all(|part| match part.bit() {
+            Bit::Call(_) => said.role == Speaker::Assistant,
+            Bit::Answer(_) => said.role == Speaker::User,
+            Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_) => true,
+        })
+    })
 }
 
 /// A part as the engine sees it.
@@ -109,6 +165,7 @@ mod tests {
                     name: name.into(),
                     family: Family::Function,
                     arguments: "{}".into(),
+                    signature: None,
                 }),
                 _ => Bit::Answer(Answer {
                     id: some(id),

@@ -66,6 +66,11 @@ impl<'a> Scanner<'a> {
         (self.at, self.depth) = (at, depth);
     }
 
+    /// The text it walks.
+    pub(crate) fn source(&self) -> &'a str {
+        self.source
+    }
+
     /// The byte the scanner stands at.
     pub(crate) fn position(&self) -> usize {
         self.at

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use foxwedge_core::{Edit, Finding, Profile, Question, RuleSet, Wire};
 use foxwedge_dialect::{
-    canon::{Loss, decode, encode},
+    canon::{Loss, Spot, decode, encode},
     read, want,
 };
 
@@ -101,7 +101,10 @@ fn repairs(viewed: &Viewed<'_>, edits: &[Edit]) {
 /// What the format could not hold.
 fn missing(losses: &[Loss]) {
     let told = losses.iter().map(|loss| {
-        let place = paint(DIM, format_args!("(message {})", loss.message));
+        let place = match loss.at {
+            Spot::Message(index) => paint(DIM, format_args!("(message {index})")),
+            Spot::Request | Spot::Reply => String::new(),
+        };
         format!("{} {place}", clean(&cut(&loss.note, 200)))
     });
     lines("left out", told.collect());

@@ -138,7 +138,7 @@ fn piece<'h>(part: &'h Part<'_>) -> Piece<'h> {
             },
         },
         Bit::Reasoning(reasoning) => {
-            Piece::Reasoning { text: &reasoning.text, sealed: reasoning.sealed }
+            Piece::Reasoning { text: &reasoning.text, sealed: reasoning.is_sealed() }
         }
         Bit::Call(call) => Piece::Call {
             id: call.id.as_deref(),

@@ -104,7 +104,7 @@ impl Page {
     }
 
     fn reasoning(&mut self, reasoning: &Reasoning<'_>) {
-        let seal = if reasoning.sealed { " (sealed by the provider)" } else { "" };
+        let seal = if reasoning.is_sealed() { " (sealed by the provider)" } else { "" };
         if reasoning.text.trim().is_empty() {
             self.paragraph(&format!("*[reasoning that cannot be read{seal}]*"));
         } else {

@@ -16,7 +16,7 @@ mod tests;
 use std::collections::HashMap;
 
 use foxwedge_dialect::canon::{
-    Answer, Bit, Call, History, Media, Other, Part, Reasoning, Said, Source,
+    Answer, Bit, Call, History, Media, Other, Part, Reasoning, Said, Seal, Source,
 };
 
 use super::{
@@ -98,13 +98,18 @@ impl Redactor {
             Bit::Media(media) => Bit::Text(self.media(media).into()),
             Bit::Reasoning(reasoning) => Bit::Reasoning(Reasoning {
                 text: self.text(&reasoning.text).into(),
-                sealed: reasoning.sealed,
+                // That it was sealed is all that is told of a seal.
+                seal: match reasoning.is_sealed() {
+                    true => Seal::Redacted("".into()),
+                    false => Seal::Open,
+                },
             }),
             Bit::Call(call) => Bit::Call(Call {
                 id: call.id.as_deref().map(|id| self.text(id).into()),
                 name: self.text(&call.name).into(),
                 family: call.family,
                 arguments: self.arguments(call).into(),
+                signature: None,
             }),
             Bit::Answer(answer) => Bit::Answer(Answer {
                 id: answer.id.as_deref().map(|id| self.text(id).into()),

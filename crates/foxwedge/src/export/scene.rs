@@ -48,7 +48,7 @@ pub(super) fn status(answer: Option<&Answer<'_>>) -> Status {
     let Some(answer) = answer else { return Status::Open };
     let stands_in = match answer.parts.as_slice() {
         [part] => match part.bit() {
-            Bit::Text(text) => serde_json::to_string(text).is_ok_and(|raw| is_placeholder(&raw)),
+            Bit::Text(text) => serde_json::to_string(&**text).is_ok_and(|raw| is_placeholder(&raw)),
             _ => false,
         },
         _ => false,

@@ -2,27 +2,37 @@
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, body, reasoning, speaker};
-use crate::canon::{Answer, Bit, Call, Media, MediaKind, Said, Source, view::Object};
+use super::{arguments, body, reasoning, speaker, words};
+use crate::{
+    canon::{Answer, Bit, Call, Citation, Media, MediaKind, Said, Seal, Source},
+    json::Object,
+};
 
 const WIRE: Wire = Wire::Anthropic;
 
-pub(super) fn message<'a>(message: &Object<'a>) -> Option<Said<'a>> {
+pub(super) fn message<'a>(message: &Object<'_, 'a>) -> Option<Said<'a>> {
     let role = speaker(&message.text("role")?)?;
     let parts = body(message.get("content"), WIRE, block);
     Some(Said::read(role, parts, WIRE, message.others(&["role", "content"])))
 }
 
-pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
+pub(crate) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     Some(match &*block.text("type")? {
-        "text" => Bit::Text(block.text("text")?),
-        "thinking" => reasoning(block.text("thinking")?, block.word("signature").is_some()),
-        "redacted_thinking" => reasoning("".into(), true),
+        "text" => Bit::Text(words(block.get("text"))?),
+        "thinking" => {
+            let signature = words(block.get("signature")).filter(|signature| !signature.is_empty());
+            reasoning(words(block.get("thinking"))?, signature.map_or(Seal::Open, Seal::Signed))
+        }
+        "redacted_thinking" => {
+            let data = words(block.get("data")).unwrap_or_default();
+            reasoning("".into(), Seal::Redacted(data))
+        }
         "tool_use" => Bit::Call(Call {
             id: block.word("id"),
             name: block.text("name").unwrap_or_default(),
             family: Family::Function,
             arguments: arguments(block.get("input")),
+            signature: None,
         }),
         "tool_result" => Bit::Answer(Answer {
             id: block.word("tool_use_id"),
@@ -36,7 +46,7 @@ pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
     })
 }
 
-fn media<'a>(kind: MediaKind, block: &Object<'a>) -> Option<Media<'a>> {
+fn media<'a>(kind: MediaKind, block: &Object<'_, 'a>) -> Option<Media<'a>> {
     let source = block.object("source")?;
     let found = match &*source.text("type")? {
         "base64" => Source::Data(source.text("data")?),
@@ -47,4 +57,14 @@ fn media<'a>(kind: MediaKind, block: &Object<'a>) -> Option<Media<'a>> {
     };
     let (media_type, name) = (source.word("media_type"), block.word("title"));
     Some(Media { kind, media_type, source: found, name })
+}
+
+pub(super) fn citation<'a>(citation: &Object<'_, 'a>) -> Citation<'a> {
+    let text = |keys: &[&str]| words(citation.any(keys));
+    Citation {
+        url: text(&["url"]),
+        title: text(&["title", "document_title"]),
+        quote: text(&["cited_text"]),
+        span: None,
+    }
 }

@@ -4,22 +4,22 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, body, reasoning, speaker};
+use super::{arguments, body, reasoning, speaker, words};
 use crate::{
-    canon::view::Value,
-    canon::{Answer, Bit, Call, Media, MediaKind, Said, Source, media::type_of, view::Object},
+    canon::{Answer, Bit, Call, Media, MediaKind, Said, Seal, Source, Words, media::type_of},
+    json::{Object, Value},
 };
 
 const WIRE: Wire = Wire::Bedrock;
 
-pub(super) fn message<'a>(message: &Object<'a>) -> Option<Said<'a>> {
+pub(super) fn message<'a>(message: &Object<'_, 'a>) -> Option<Said<'a>> {
     let role = speaker(&message.text("role")?)?;
     let parts = body(message.get("content"), WIRE, block);
     Some(Said::read(role, parts, WIRE, message.others(&["role", "content"])))
 }
 
-pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
-    if let Some(text) = block.text("text") {
+pub(crate) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
+    if let Some(text) = words(block.get("text")) {
         return Some(Bit::Text(text));
     }
     if let Some(call) = block.object("toolUse") {
@@ -30,14 +30,19 @@ pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
     }
     if let Some(thought) = block.object("reasoningContent") {
         let readable = thought.object("reasoningText");
-        let text = readable.as_ref().and_then(|readable| readable.text("text"));
-        let signed = readable.is_some_and(|readable| readable.word("signature").is_some());
-        let redacted = thought.get("redactedContent").is_some();
-        return Some(reasoning(text.unwrap_or_default(), signed || redacted));
+        let text = words(readable.and_then(|readable| readable.get("text")));
+        let signature = words(readable.and_then(|readable| readable.get("signature")));
+        let signature = signature.filter(|signature| !signature.is_empty());
+        let seal = match (signature, thought.get("redactedContent")) {
+            (Some(signature), _) => Seal::Signed(signature),
+            (None, Some(data)) => Seal::Redacted(words(Some(data)).unwrap_or_default()),
+            (None, None) => Seal::Open,
+        };
+        return Some(reasoning(text.unwrap_or_default(), seal));
     }
     // Inside answers: a value of any shape.
     if let Some(json) = block.get("json") {
-        return Some(Bit::Text(Cow::Borrowed(json.raw())));
+        return Some(Bit::Text(Words::from(json.raw())));
     }
     let kinds = [
         ("image", MediaKind::Image),
@@ -48,7 +53,7 @@ pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
     kinds.into_iter().find_map(|(key, kind)| media(kind, block.get(key)?)).map(Bit::Media)
 }
 
-fn tool_use<'a>(call: &Object<'a>) -> Option<Bit<'a>> {
+fn tool_use<'a>(call: &Object<'_, 'a>) -> Option<Bit<'a>> {
     if call.text("type").as_deref() == Some("server_tool_use") {
         return None;
     }
@@ -57,10 +62,11 @@ fn tool_use<'a>(call: &Object<'a>) -> Option<Bit<'a>> {
         name: call.text("name").unwrap_or_default(),
         family: Family::Function,
         arguments: arguments(call.get("input")),
+        signature: None,
     }))
 }
 
-fn tool_result<'a>(answer: &Object<'a>) -> Option<Bit<'a>> {
+fn tool_result<'a>(answer: &Object<'_, 'a>) -> Option<Bit<'a>> {
     // The answer of a tool that the provider ran itself names that tool's type.
     if answer.text("type").is_some_and(|kind| kind != "tool_result") {
         return None;
@@ -73,7 +79,7 @@ fn tool_result<'a>(answer: &Object<'a>) -> Option<Bit<'a>> {
     }))
 }
 
-fn media<'a>(kind: MediaKind, value: Value<'a>) -> Option<Media<'a>> {
+fn media<'a>(kind: MediaKind, value: Value<'_, 'a>) -> Option<Media<'a>> {
     let media = value.object()?;
     let source = media.object("source")?;
     let place = source.object("s3Location");

@@ -4,16 +4,18 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, reasoning, speaker};
-use crate::canon::{
-    Answer, Bit, Call, Form, Media, MediaKind, Part, Said, Source, Speaker,
-    media::type_of,
-    view::{Object, Value},
+use super::{arguments, at_url, body, held, reasoning, speaker, words};
+use crate::{
+    canon::{
+        Answer, Bit, Call, Form, Media, MediaKind, Notes, Part, Said, Seal, Source, Speaker, Words,
+        media::type_of,
+    },
+    json::{Object, Value},
 };
 
 const WIRE: Wire = Wire::OpenaiChat;
 
-pub(super) fn message<'a>(message: &Object<'a>) -> Option<Said<'a>> {
+pub(super) fn message<'a>(message: &Object<'_, 'a>) -> Option<Said<'a>> {
     match &*message.text("role")? {
         "tool" => Some(answer(message, message.word("tool_call_id"))),
         // The older form: an answer goes by its tool's name.
@@ -27,29 +29,34 @@ pub(super) fn message<'a>(message: &Object<'a>) -> Option<Said<'a>> {
 }
 
 /// A message that is an answer as a whole.
-fn answer<'a>(message: &Object<'a>, id: Option<Cow<'a, str>>) -> Said<'a> {
+fn answer<'a>(message: &Object<'_, 'a>, id: Option<Cow<'a, str>>) -> Said<'a> {
     let parts = body(message.get("content"), WIRE, block);
     let answer = Answer { id, name: message.word("name"), parts, error: false };
     let part = Part::read(Bit::Answer(answer), WIRE, Form::Message, message.raw());
     Said::read(Speaker::User, vec![part], WIRE, Vec::new())
 }
 
-fn assistant<'a>(message: &Object<'a>) -> Said<'a> {
+pub(crate) fn assistant<'a>(message: &Object<'_, 'a>) -> Said<'a> {
     let mut parts = Vec::new();
     // What was read from a field of its own is not told twice.
     let mut told = vec!["role", "content", "tool_calls"];
     let mut field = |parts: &mut Vec<Part<'a>>, key: &'static str, bit: Option<Bit<'a>>| {
         if let (Some(bit), Some(json)) = (bit, message.member(key)) {
-            parts.push(Part::read(bit, WIRE, Form::Field, json));
+            let notes = Notes { refusal: key == "refusal", ..Notes::default() };
+            parts.push(Part::read(bit, WIRE, Form::Field, json).with(notes));
             told.push(key);
         }
     };
     for key in ["reasoning_content", "reasoning"] {
-        let bit = message.text(key).map(|text| reasoning(text, false));
+        let bit = words(message.get(key)).map(|text| reasoning(text, Seal::Open));
         field(&mut parts, key, bit);
     }
     parts.extend(body(message.get("content"), WIRE, block));
-    field(&mut parts, "refusal", message.word("refusal").map(Bit::Text));
+    field(
+        &mut parts,
+        "refusal",
+        words(message.get("refusal")).filter(|text| !text.is_empty()).map(Bit::Text),
+    );
     for value in message.get("tool_calls").into_iter().flat_map(Value::list) {
         if let Some(object) = value.object() {
             parts.push(Part::read(Bit::Call(call(&object)), WIRE, Form::Block, value.raw()));
@@ -57,33 +64,42 @@ fn assistant<'a>(message: &Object<'a>) -> Said<'a> {
     }
     // The older form of a call has no id.
     let older = message.object("function_call");
-    let older = older.map(|function| Bit::Call(named(None, Some(function), Family::Function)));
+    let older =
+        older.map(|function| Bit::Call(named(None, Some(function), Family::Function, None)));
     field(&mut parts, "function_call", older);
     Said::read(Speaker::Assistant, parts, WIRE, message.others(&told))
 }
 
-fn call<'a>(call: &Object<'a>) -> Call<'a> {
+fn call<'a>(call: &Object<'_, 'a>) -> Call<'a> {
     let id = call.word("id");
+    // Google's own spelling of its signatures in this format.
+    let google = call.object("extra_content").and_then(|extra| extra.object("google"));
+    let signature = words(google.and_then(|google| google.get("thought_signature")));
     match call.text("type").as_deref() {
-        Some("custom") => named(id, call.object("custom"), Family::Custom),
-        _ => named(id, call.object("function"), Family::Function),
+        Some("custom") => named(id, call.object("custom"), Family::Custom, signature),
+        _ => named(id, call.object("function"), Family::Function, signature),
     }
 }
 
-fn named<'a>(id: Option<Cow<'a, str>>, tool: Option<Object<'a>>, family: Family) -> Call<'a> {
+fn named<'a>(
+    id: Option<Cow<'a, str>>,
+    tool: Option<Object<'_, 'a>>,
+    family: Family,
+    signature: Option<Words<'a>>,
+) -> Call<'a> {
     let get = |key| tool.as_ref().and_then(|tool| tool.get(key));
     let name = get("name").and_then(Value::text).unwrap_or_default();
     let arguments = match family {
-        Family::Custom => get("input").and_then(Value::text).unwrap_or_default(),
+        Family::Custom => words(get("input")).unwrap_or_default(),
         _ => arguments(get("arguments")),
     };
-    Call { id, name, family, arguments }
+    Call { id, name, family, arguments, signature }
 }
 
-fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
+fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     Some(match &*block.text("type")? {
-        "text" => Bit::Text(block.text("text")?),
-        "refusal" => Bit::Text(block.text("refusal")?),
+        "text" => Bit::Text(words(block.get("text"))?),
+        "refusal" => Bit::Text(words(block.get("refusal"))?),
         "image_url" => at_url(MediaKind::Image, address(block, "image_url")?, None),
         "video_url" => at_url(MediaKind::Video, address(block, "video_url")?, None),
         "input_audio" => {
@@ -112,7 +128,7 @@ fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
 }
 
 /// An address, as a string or in an object.
-fn address<'a>(block: &Object<'a>, key: &str) -> Option<Cow<'a, str>> {
+fn address<'a>(block: &Object<'_, 'a>, key: &str) -> Option<Cow<'a, str>> {
     let value = block.get(key)?;
     value.text().or_else(|| value.object()?.text("url"))
 }

@@ -1,18 +1,16 @@
 //! What a Gemini content says. Both spellings of every key are in use.
 
-use std::borrow::Cow;
-
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, body, reasoning, speaker};
-use crate::canon::{
-    Answer, Bit, Call, Media, MediaKind, Part, Said, Source, Speaker,
-    view::{Object, Value},
+use super::{arguments, body, reasoning, speaker, words};
+use crate::{
+    canon::{Answer, Bit, Call, Media, MediaKind, Part, Said, Seal, Source, Speaker, Words},
+    json::{Object, Value},
 };
 
 const WIRE: Wire = Wire::Gemini;
 
-pub(super) fn message<'a>(content: &Object<'a>) -> Option<Said<'a>> {
+pub(super) fn message<'a>(content: &Object<'_, 'a>) -> Option<Said<'a>> {
     let role = match content.get("role") {
         // The role may be left out, and is the user's then.
         Some(role) if !role.is_null() => match &*role.text()? {
@@ -25,7 +23,7 @@ pub(super) fn message<'a>(content: &Object<'a>) -> Option<Said<'a>> {
     Some(Said::read(role, parts, WIRE, content.others(&["role", "parts"])))
 }
 
-pub(super) fn part<'a>(part: &Object<'a>) -> Option<Bit<'a>> {
+pub(crate) fn part<'a>(part: &Object<'_, 'a>) -> Option<Bit<'a>> {
     if let Some(call) = part.any(&["functionCall", "function_call"]) {
         let call = call.object()?;
         return Some(Bit::Call(Call {
@@ -33,6 +31,7 @@ pub(super) fn part<'a>(part: &Object<'a>) -> Option<Bit<'a>> {
             name: call.text("name").unwrap_or_default(),
             family: Family::Function,
             arguments: arguments(call.get("args")),
+            signature: signature(part),
         }));
     }
     if let Some(answer) = part.any(&["functionResponse", "function_response"]) {
@@ -41,15 +40,22 @@ pub(super) fn part<'a>(part: &Object<'a>) -> Option<Bit<'a>> {
     if let Some(media) = media(part) {
         return Some(Bit::Media(media));
     }
-    let text = part.text("text")?;
-    let signature = part.any(&["thoughtSignature", "thought_signature"]);
-    let signed = signature.and_then(Value::text).is_some_and(|text| !text.is_empty());
+    let text = words(part.get("text"))?;
+    let signature = signature(part);
     // An empty text may be there for its signature only.
-    let thought = part.is_true("thought") || signed && text.is_empty();
-    Some(if thought { reasoning(text, signed) } else { Bit::Text(text) })
+    let thought = part.is_true("thought") || signature.is_some() && text.is_empty();
+    Some(match thought {
+        true => reasoning(text, signature.map_or(Seal::Open, Seal::Signed)),
+        false => Bit::Text(text),
+    })
 }
 
-fn media<'a>(part: &Object<'a>) -> Option<Media<'a>> {
+fn signature<'a>(part: &Object<'_, 'a>) -> Option<Words<'a>> {
+    let signature = words(part.any(&["thoughtSignature", "thought_signature"]));
+    signature.filter(|signature| !signature.is_empty())
+}
+
+fn media<'a>(part: &Object<'_, 'a>) -> Option<Media<'a>> {
     let data = part.any(&["inlineData", "inline_data"]);
     let file = part.any(&["fileData", "file_data"]);
     let object = data.or(file)?.object()?;
@@ -70,7 +76,7 @@ fn is_stored(uri: &str) -> bool {
     uri.starts_with("gs://") || uri.starts_with("https://generativelanguage.googleapis.com/")
 }
 
-fn answer<'a>(answer: &Object<'a>) -> Option<Answer<'a>> {
+fn answer<'a>(answer: &Object<'_, 'a>) -> Option<Answer<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     let mut error = false;
     if let Some(response) = answer.get("response") {
@@ -84,7 +90,7 @@ fn answer<'a>(answer: &Object<'a>) -> Option<Answer<'a>> {
 }
 
 /// What the response of an answer says, and whether it is a failure.
-fn told(response: Value<'_>) -> (Cow<'_, str>, bool) {
+fn told<'a>(response: Value<'_, 'a>) -> (Words<'a>, bool) {
     let only = || {
         let object = response.object()?;
         let key = object.tag();
@@ -92,11 +98,11 @@ fn told(response: Value<'_>) -> (Cow<'_, str>, bool) {
             return None;
         }
         let known = matches!(&*key, "output" | "result" | "content" | "error");
-        let text = object.text(&key).filter(|_| known)?;
+        let text = words(object.get(&key)).filter(|_| known)?;
         Some((text, key == "error"))
     };
     only().unwrap_or_else(|| {
-        let text = response.text().unwrap_or(Cow::Borrowed(response.raw()));
+        let text = words(Some(response)).unwrap_or_else(|| response.raw().into());
         let failed = response.object().is_some_and(|object| {
             object.get("error").is_some_and(|error| !error.is_null())
                 && object.get("output").is_none()

@@ -4,16 +4,18 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, joined, other, reasoning, speaker};
-use crate::canon::{
-    Answer, Bit, Call, Form, Media, MediaKind, Part, Said, Source, Speaker,
-    media::type_of,
-    view::{Object, Value},
+use super::{arguments, at_url, body, held, joined, other, reasoning, speaker, words};
+use crate::{
+    canon::{
+        Answer, Bit, Call, Citation, Form, Media, MediaKind, Part, Said, Seal, Source, Speaker,
+        media::type_of,
+    },
+    json::{Object, Value},
 };
 
 const WIRE: Wire = Wire::OpenaiResponses;
 
-pub(super) fn item<'a>(item: &Object<'a>) -> Option<Said<'a>> {
+pub(crate) fn item<'a>(item: &Object<'_, 'a>) -> Option<Said<'a>> {
     let kind = item.text("type").unwrap_or(Cow::Borrowed("message"));
     if kind == "message" {
         let role = speaker(&item.text("role")?)?;
@@ -64,12 +66,12 @@ fn family(kind: &str) -> Option<(Family, Side)> {
 }
 
 /// The id that pairs. The local shell may go by the id of its item.
-fn id<'a>(item: &Object<'a>, family: Family) -> Option<Cow<'a, str>> {
+fn id<'a>(item: &Object<'_, 'a>, family: Family) -> Option<Cow<'a, str>> {
     let own = || (family == Family::LocalShell).then(|| item.word("id")).flatten();
     item.word("call_id").or_else(own)
 }
 
-fn call<'a>(item: &Object<'a>, family: Family) -> Option<Bit<'a>> {
+fn call<'a>(item: &Object<'_, 'a>, family: Family) -> Option<Bit<'a>> {
     // What each built-in tool is called, and where its input stands.
     let (name, input) = match family {
         Family::Function => (None, "arguments"),
@@ -86,13 +88,13 @@ fn call<'a>(item: &Object<'a>, family: Family) -> Option<Bit<'a>> {
     }
     let name = name.map(Cow::Borrowed).or_else(|| item.text("name")).unwrap_or_default();
     let arguments = match family {
-        Family::Custom => item.text(input).unwrap_or_default(),
+        Family::Custom => words(item.get(input)).unwrap_or_default(),
         _ => arguments(item.get(input)),
     };
-    Some(Bit::Call(Call { id: id(item, family), name, family, arguments }))
+    Some(Bit::Call(Call { id: id(item, family), name, family, arguments, signature: None }))
 }
 
-fn answer<'a>(item: &Object<'a>, family: Family) -> Bit<'a> {
+fn answer<'a>(item: &Object<'_, 'a>, family: Family) -> Bit<'a> {
     let parts = match family {
         Family::Computer => item.object("output").and_then(|output| block(&output)).map(Part::new),
         Family::ToolSearch => item.get("tools").map(told),
@@ -108,27 +110,31 @@ fn answer<'a>(item: &Object<'a>, family: Family) -> Bit<'a> {
 }
 
 /// Whether an output is a list of what commands printed.
-fn is_streams(output: Value<'_>) -> bool {
-    let first = output.list().next().and_then(Value::object);
+fn is_streams(output: Value<'_, '_>) -> bool {
+    let first = output.is_list().then(|| output.list().next()?.object()).flatten();
     first.is_some_and(|first| first.get("stdout").is_some() || first.get("stderr").is_some())
 }
 
 /// A value told as it stands.
-fn told(value: Value<'_>) -> Part<'_> {
-    Bit::Text(Cow::Borrowed(value.raw())).into()
+fn told<'a>(value: Value<'_, 'a>) -> Part<'a> {
+    Bit::Text(value.raw().into()).into()
 }
 
-fn thought<'a>(item: &Object<'a>) -> Bit<'a> {
+fn thought<'a>(item: &Object<'_, 'a>) -> Bit<'a> {
     let texts = ["summary", "content"].into_iter().filter_map(|key| item.get(key));
     let texts = texts.flat_map(Value::list).filter_map(|part| part.object()?.text("text"));
-    reasoning(joined(texts), item.word("encrypted_content").is_some())
+    let seal = match words(item.get("encrypted_content")).filter(|content| !content.is_empty()) {
+        Some(content) => Seal::Encrypted(content),
+        None => Seal::Open,
+    };
+    reasoning(joined(texts).into(), seal)
 }
 
-pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
+pub(super) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     let name = block.word("filename");
     Some(match &*block.text("type")? {
-        "input_text" | "output_text" | "text" => Bit::Text(block.text("text")?),
-        "refusal" => Bit::Text(block.text("refusal")?),
+        "input_text" | "output_text" | "text" => Bit::Text(words(block.get("text"))?),
+        "refusal" => Bit::Text(words(block.get("refusal"))?),
         "input_image" | "computer_screenshot" => {
             located(MediaKind::Image, block, "image_url", name)?
         }
@@ -150,7 +156,7 @@ pub(super) fn block<'a>(block: &Object<'a>) -> Option<Bit<'a>> {
 /// Media under an address or an id.
 fn located<'a>(
     kind: MediaKind,
-    block: &Object<'a>,
+    block: &Object<'_, 'a>,
     key: &str,
     name: Option<Cow<'a, str>>,
 ) -> Option<Bit<'a>> {
@@ -159,4 +165,16 @@ fn located<'a>(
     }
     let source = Source::Stored { id: block.word("file_id")?, wire: WIRE };
     Some(Bit::Media(Media { kind, media_type: None, source, name }))
+}
+
+/// A citation of a text; chat has it one object deeper.
+pub(super) fn citation<'a>(citation: &Object<'_, 'a>) -> Citation<'a> {
+    let inner = citation.object("url_citation");
+    let citation = inner.as_ref().unwrap_or(citation);
+    Citation {
+        url: words(citation.get("url")),
+        title: words(citation.any(&["title", "filename"])),
+        quote: None,
+        span: citation.count("start_index").zip(citation.count("end_index")),
+    }
 }

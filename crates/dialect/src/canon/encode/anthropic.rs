@@ -1,16 +1,21 @@
 //! Spells Anthropic blocks.
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Span, Wire};
 
 use super::{
-    blocks::{Spelling, as_blocks, lone_text},
-    list,
+    blocks::{Manner, Spelling, text_or_blocks},
     page::Piece,
+    pen::string,
 };
 use crate::{
-    canon::{Media, MediaKind, Source, ledger::Entry, media::format_of},
+    canon::{
+        Call, Media, MediaKind, Reasoning, Seal, Source, Words, ledger::Entry, media::format_of,
+    },
     json::quote,
 };
+
+/// The field that marks a block for caching.
+pub(super) const CACHE: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 pub(super) const SPELLING: Spelling = Spelling {
     blocks: "content",
@@ -19,12 +24,37 @@ pub(super) const SPELLING: Spelling = Spelling {
     text,
     media,
     media_inside: media,
-    call,
+    reasoning,
+    call: (call, called),
     answer,
+    mark: None,
 };
 
-fn text(words: &str) -> String {
-    format!("{{\"type\":\"text\",\"text\":{}}}", quote(words))
+fn text(out: &mut String, words: &Words<'_>, cache: bool) {
+    out.push_str("{\"type\":\"text\",\"text\":");
+    words.write(out);
+    out.push_str(if cache { CACHE } else { "" });
+    out.push('}');
+}
+
+fn reasoning(out: &mut String, reasoning: &Reasoning<'_>) {
+    match &reasoning.seal {
+        Seal::Redacted(data) => {
+            out.push_str("{\"type\":\"redacted_thinking\",\"data\":");
+            data.write(out);
+        }
+        Seal::Signed(signature) => {
+            out.push_str("{\"type\":\"thinking\",\"thinking\":");
+            reasoning.text.write(out);
+            out.push_str(",\"signature\":");
+            signature.write(out);
+        }
+        Seal::Open | Seal::Encrypted(_) => {
+            out.push_str("{\"type\":\"thinking\",\"thinking\":");
+            reasoning.text.write(out);
+        }
+    }
+    out.push('}');
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
@@ -63,17 +93,28 @@ fn media(media: &Media<'_>) -> Option<String> {
     Some(format!("{{\"type\":\"{kind}\",\"source\":{source}{title}}}"))
 }
 
-fn call(entry: &Entry<'_>, input: &str) -> String {
-    let (id, name) = (quote(entry.id.as_deref().unwrap_or("")), quote(&entry.name));
-    format!("{{\"type\":\"tool_use\",\"id\":{id},\"name\":{name},\"input\":{input}}}")
+fn call(out: &mut String, entry: &Entry<'_>) {
+    out.push_str("{\"type\":\"tool_use\",\"id\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"name\":");
+    string(out, &entry.name);
+    out.push_str(",\"input\":");
 }
 
-fn answer(entry: &Entry<'_>, pieces: &[Piece<'_>], error: bool) -> String {
-    let id = quote(entry.id.as_deref().unwrap_or(""));
-    let content = match lone_text(pieces) {
-        Some(text) => quote(text),
-        None => list(&as_blocks(pieces, text)),
-    };
-    let error = if error { ",\"is_error\":true" } else { "" };
-    format!("{{\"type\":\"tool_result\",\"tool_use_id\":{id},\"content\":{content}{error}}}")
+fn called(out: &mut String, _: &Call<'_>, cache: bool) {
+    out.push_str(if cache { CACHE } else { "" });
+    out.push('}');
+}
+
+fn answer(out: &mut String, entry: &Entry<'_>, pieces: &[Piece<'_>], manner: Manner) -> Span {
+    out.push_str("{\"type\":\"tool_result\",\"tool_use_id\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"content\":");
+    let start = out.len();
+    text_or_blocks(out, pieces, |out, words| text(out, words, false));
+    let content = Span::new(start, out.len());
+    out.push_str(if manner.error { ",\"is_error\":true" } else { "" });
+    out.push_str(if manner.cache { CACHE } else { "" });
+    out.push('}');
+    content
 }

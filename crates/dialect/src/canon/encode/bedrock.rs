@@ -1,16 +1,21 @@
 //! Spells Converse blocks.
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Span, Wire};
 
 use super::{
-    blocks::{Spelling, as_blocks, document},
-    list,
+    blocks::{Manner, Spelling, as_blocks, document},
     page::Piece,
+    pen::string,
 };
 use crate::{
-    canon::{Media, MediaKind, Source, ledger::Entry, media::format_of},
+    canon::{
+        Call, Media, MediaKind, Reasoning, Seal, Source, Words, ledger::Entry, media::format_of,
+    },
     json::quote,
 };
+
+/// The block behind what is cached.
+pub(super) const CACHE: &str = "{\"cachePoint\":{\"type\":\"default\"}}";
 
 pub(super) const SPELLING: Spelling = Spelling {
     blocks: "content",
@@ -19,17 +24,45 @@ pub(super) const SPELLING: Spelling = Spelling {
     text,
     media,
     media_inside: media,
-    call,
+    reasoning,
+    call: (call, called),
     answer,
+    mark: Some(CACHE),
 };
 
-fn text(words: &str) -> String {
-    format!("{{\"text\":{}}}", quote(words))
+fn text(out: &mut String, words: &Words<'_>, _: bool) {
+    out.push_str("{\"text\":");
+    words.write(out);
+    out.push('}');
+}
+
+fn reasoning(out: &mut String, reasoning: &Reasoning<'_>) {
+    out.push_str("{\"reasoningContent\":{");
+    match &reasoning.seal {
+        Seal::Redacted(data) => {
+            out.push_str("\"redactedContent\":");
+            data.write(out);
+        }
+        Seal::Signed(signature) => {
+            out.push_str("\"reasoningText\":{\"text\":");
+            reasoning.text.write(out);
+            out.push_str(",\"signature\":");
+            signature.write(out);
+            out.push('}');
+        }
+        Seal::Open | Seal::Encrypted(_) => {
+            out.push_str("\"reasoningText\":{\"text\":");
+            reasoning.text.write(out);
+            out.push('}');
+        }
+    }
+    out.push_str("}}");
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
     if let (MediaKind::File, Source::Text(words)) = (media.kind, &media.source) {
-        return Some(text(&document(media.name.as_deref(), words)));
+        let words = quote(&document(media.name.as_deref(), words));
+        return Some(format!("{{\"text\":{words}}}"));
     }
     let kind = match media.kind {
         MediaKind::Image => "image",
@@ -67,21 +100,32 @@ fn plain(name: Option<&str>) -> String {
     if plain.is_empty() { "document".to_owned() } else { plain.to_owned() }
 }
 
-fn call(entry: &Entry<'_>, input: &str) -> String {
-    let (id, name) = (quote(entry.id.as_deref().unwrap_or("")), quote(&entry.name));
-    format!("{{\"toolUse\":{{\"toolUseId\":{id},\"name\":{name},\"input\":{input}}}}}")
+fn call(out: &mut String, entry: &Entry<'_>) {
+    out.push_str("{\"toolUse\":{\"toolUseId\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"name\":");
+    string(out, &entry.name);
+    out.push_str(",\"input\":");
 }
 
-fn answer(entry: &Entry<'_>, pieces: &[Piece<'_>], error: bool) -> String {
-    let id = quote(entry.id.as_deref().unwrap_or(""));
-    let blank = |piece: &&Piece<'_>| !matches!(piece, Piece::Text(text) if text.trim().is_empty());
-    let said = pieces.iter().any(|piece| blank(&piece));
-    let content = match (said, error) {
-        (true, _) => as_blocks(pieces, text),
+fn called(out: &mut String, _: &Call<'_>, _: bool) {
+    out.push_str("}}");
+}
+
+fn answer(out: &mut String, entry: &Entry<'_>, pieces: &[Piece<'_>], manner: Manner) -> Span {
+    out.push_str("{\"toolResult\":{\"toolUseId\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"content\":");
+    let start = out.len();
+    let blank = |piece: &Piece<'_>| piece.words().is_some_and(|words| words.trim().is_empty());
+    match (pieces.iter().all(blank), manner.error) {
+        (false, _) => as_blocks(out, pieces, |out, words| text(out, words, false)),
         // A failure has to say something.
-        (false, true) => vec![text("(no output)")],
-        (false, false) => Vec::new(),
-    };
-    let status = if error { ",\"status\":\"error\"" } else { "" };
-    format!("{{\"toolResult\":{{\"toolUseId\":{id},\"content\":{}{status}}}}}", list(&content))
+        (true, true) => out.push_str("[{\"text\":\"(no output)\"}]"),
+        (true, false) => out.push_str("[]"),
+    }
+    let content = Span::new(start, out.len());
+    out.push_str(if manner.error { ",\"status\":\"error\"" } else { "" });
+    out.push_str("}}");
+    content
 }

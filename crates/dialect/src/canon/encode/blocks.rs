@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
-    Lost, list,
-    page::{Page, Piece, Spell, heading, tight},
+    Lost,
+    outline::Told,
+    page::{Page, Piece, Spell, heading},
+    pen::{next, tight_into},
     turns::{Turn, turns},
 };
-use crate::{
-    canon::{At, Bit, Part, Speaker, ledger::Entry},
-    json::quote,
-};
+use crate::canon::{At, Bit, Part, Reasoning, Source, Speaker, Words, ledger::Entry};
 
 /// How such a format spells things.
 pub(super) struct Spelling {
@@ -22,27 +21,53 @@ pub(super) struct Spelling {
     pub(super) model: &'static str,
     /// A lone text may stand as a string.
     pub(super) strings: bool,
-    /// A text block.
-    pub(super) text: fn(&str) -> String,
+    /// A text block; tells whether it is marked for caching.
+    pub(super) text: fn(&mut String, &Words<'_>, bool),
     /// Media in a message.
     pub(super) media: Spell,
     /// Media in an answer.
     pub(super) media_inside: Spell,
-    /// A call with its arguments, an object.
-    pub(super) call: fn(&Entry<'_>, &str) -> String,
-    /// An answer; tells whether it failed.
-    pub(super) answer: fn(&Entry<'_>, &[Piece<'_>], bool) -> String,
+    /// Reasoning.
+    pub(super) reasoning: fn(&mut String, &Reasoning<'_>),
+    /// What stands before and behind the arguments of a call, an object.
+    pub(super) call: Around,
+    /// An answer; tells where its content lies.
+    pub(super) answer: fn(&mut String, &Entry<'_>, &[Piece<'_>], Manner) -> Span,
+    /// A mark for caching that is a block of its own.
+    pub(super) mark: Option<&'static str>,
+}
+
+/// Writes what stands before the arguments of a call, and what behind.
+pub(super) type Around =
+    (fn(&mut String, &Entry<'_>), fn(&mut String, &crate::canon::Call<'_>, bool));
+
+/// How an answer is meant.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    /// It failed.
+    pub(super) error: bool,
+    /// It is marked for caching.
+    pub(super) cache: bool,
 }
 
 /// Writes every turn as a message.
-pub(super) fn messages(page: &mut Page<'_, '_>, spelling: &Spelling) -> Vec<String> {
-    let turns = turns(page);
-    turns.iter().map(|turn| message(page, spelling, turn)).collect()
+pub(super) fn messages(page: &mut Page<'_, '_>, spelling: &Spelling, out: &mut String) {
+    for turn in turns(page) {
+        next(out);
+        message(page, spelling, &turn, out);
+    }
 }
 
-fn message(page: &mut Page<'_, '_>, spelling: &Spelling, turn: &Turn<'_, '_>) -> String {
+fn message<'h, 'a>(
+    page: &mut Page<'h, 'a>,
+    spelling: &Spelling,
+    turn: &Turn<'h, 'a>,
+    out: &mut String,
+) {
+    let start = out.len();
     if let Some(raw) = turn.whole(page) {
-        return tight(raw.json).into_owned();
+        page.outline.give_up();
+        return tight_into(out, raw.json);
     }
     let origin = turn.origin(page);
     let role = match turn.role {
@@ -50,102 +75,194 @@ fn message(page: &mut Page<'_, '_>, spelling: &Spelling, turn: &Turn<'_, '_>) ->
         Speaker::User => "user",
         Speaker::System | Speaker::Developer => "system",
     };
-    let mut out = format!("{{\"role\":\"{role}\",\"{}\":", spelling.blocks);
-    match turn.parts.as_slice() {
-        [(at, part)] if spelling.strings && page.spelled(*at, part).is_none() => match part.bit() {
-            Bit::Text(text) => out.push_str(&quote(text)),
-            _ => out.push_str(&list(&blocks(page, spelling, turn))),
-        },
-        _ => out.push_str(&list(&blocks(page, spelling, turn))),
+    for piece in ["{\"role\":\"", role, "\",\"", spelling.blocks, "\":"] {
+        out.push_str(piece);
     }
+    let content = match lone(page, spelling, turn) {
+        Some(words) => {
+            let start = out.len();
+            words.write(out);
+            page.outline.text(Span::new(start, out.len()), words);
+            Content::Text
+        }
+        None => {
+            out.push('[');
+            blocks(page, spelling, turn, out);
+            out.push(']');
+            Content::List
+        }
+    };
     for member in origin.map(|said| said.members(page.wire)).unwrap_or_default() {
+        page.outline.give_up();
         out.push(',');
-        out.push_str(&tight(member));
+        tight_into(out, member);
     }
     out.push('}');
-    out
+    let role = match turn.role {
+        Speaker::Assistant => Role::Assistant,
+        Speaker::User => Role::User,
+        Speaker::System | Speaker::Developer => Role::System,
+    };
+    page.outline.message(role, Span::new(start, out.len()), content);
+}
+
+/// The text that stands for the whole list.
+fn lone<'h>(
+    page: &Page<'_, '_>,
+    spelling: &Spelling,
+    turn: &Turn<'h, '_>,
+) -> Option<&'h Words<'h>> {
+    let [(at, part)] = turn.parts.as_slice() else { return None };
+    let plain = spelling.strings && page.spelled(*at, part).is_none() && part.notes().is_none();
+    match part.bit() {
+        Bit::Text(words) if plain => Some(words),
+        _ => None,
+    }
 }
 
 /// The blocks of a turn: answers first, then what they show, then the rest.
-fn blocks(page: &mut Page<'_, '_>, spelling: &Spelling, turn: &Turn<'_, '_>) -> Vec<String> {
-    let mut blocks = Vec::with_capacity(turn.parts.len());
-    let mut behind = Vec::new();
-    let (answers, others): (Vec<_>, Vec<_>) =
-        turn.parts.iter().partition(|(_, part)| matches!(part.bit(), Bit::Answer(_)));
-    for &(at, part) in answers {
-        blocks.extend(block(page, spelling, at, part, &mut behind));
-    }
-    blocks.append(&mut behind);
-    for (at, part) in in_order(page, turn, others) {
-        blocks.extend(block(page, spelling, at, part, &mut behind));
-    }
-    blocks
-}
-
-/// Claude wants the calls at the end of a message. What its own format had in another order stays.
-fn in_order<'h, 'a>(
-    page: &mut Page<'_, '_>,
+fn blocks<'h, 'a>(
+    page: &mut Page<'h, 'a>,
+    spelling: &Spelling,
     turn: &Turn<'h, 'a>,
-    parts: Vec<&(At, &'h Part<'a>)>,
-) -> Vec<(At, &'h Part<'a>)> {
-    let is_call = |(_, part): &(At, &Part<'_>)| matches!(part.bit(), Bit::Call(_));
-    let mut parts: Vec<_> = parts.into_iter().copied().collect();
-    let free = page.wire == Wire::Gemini || turn.origin(page).is_some();
-    if !free && !parts.is_sorted_by_key(is_call) {
-        page.lose(turn.parts[0].0.message, Lost::Order, "text behind a call moves before it");
-        parts.sort_by_key(is_call);
+    out: &mut String,
+) {
+    let mut behind = Vec::new();
+    let is_answer = |part: &Part<'_>| matches!(part.bit(), Bit::Answer(_));
+    for &(at, part) in turn.parts.iter().filter(|(_, part)| is_answer(part)) {
+        block(page, spelling, at, part, &mut behind, out);
     }
-    parts
+    for shown in behind.drain(..) {
+        page.outline.give_up();
+        next(out);
+        out.push_str(&shown);
+    }
+    let others = || turn.parts.iter().filter(|(_, part)| !is_answer(part));
+    let is_call = |part: &Part<'_>| matches!(part.bit(), Bit::Call(_));
+    // Claude wants the calls at the end of a message. What its own format had in another order stays.
+    let free = page.wire == Wire::Gemini || turn.origin(page).is_some();
+    if free || others().is_sorted_by_key(|(_, part)| is_call(part)) {
+        others().for_each(|&(at, part)| block(page, spelling, at, part, &mut behind, out));
+        return;
+    }
+    page.lose(turn.parts[0].0.message, Lost::Order, "text behind a call moves before it");
+    for wanted in [false, true] {
+        let some = others().filter(|(_, part)| is_call(part) == wanted);
+        some.for_each(|&(at, part)| block(page, spelling, at, part, &mut behind, out));
+    }
 }
 
-fn block(
-    page: &mut Page<'_, '_>,
+fn block<'h, 'a>(
+    page: &mut Page<'h, 'a>,
     spelling: &Spelling,
     at: At,
-    part: &Part<'_>,
+    part: &'h Part<'a>,
     behind: &mut Vec<String>,
-) -> Option<String> {
+    out: &mut String,
+) {
+    let mark = part.notes().and_then(|notes| notes.cache);
+    next(out);
+    let start = out.len();
     if let Some(raw) = page.spelled(at, part) {
-        return Some(tight(raw.json).into_owned());
+        page.outline.give_up();
+        tight_into(out, raw.json);
+        if let (Some(mark), Some(_)) = (mark, spelling.mark) {
+            out.push(',');
+            tight_into(out, mark);
+        }
+        return;
     }
     match part.bit() {
-        Bit::Text(text) => Some((spelling.text)(text)),
-        Bit::Media(media) => Some(
-            (spelling.media)(media).unwrap_or_else(|| (spelling.text)(&page.left_out(at, media))),
-        ),
+        Bit::Text(text) => {
+            (spelling.text)(out, text, mark.is_some());
+            page.outline.text(Span::new(start, out.len()), text);
+        }
+        Bit::Media(media) => match (spelling.media)(media) {
+            Some(block) => {
+                out.push_str(&block);
+                match media.source {
+                    // Told as text by some.
+                    Source::Text(_) => page.outline.give_up(),
+                    _ => page.outline.media(Span::new(start, out.len())),
+                }
+            }
+            None => {
+                page.outline.give_up();
+                (spelling.text)(out, &page.left_out(at, media).into(), false);
+            }
+        },
         Bit::Call(call) => {
-            let object = page.object(at, call);
-            Some((spelling.call)(&page.entry(at)?, &object))
+            let Some(entry) = page.entry(at) else { return };
+            (spelling.call.0)(out, &entry);
+            page.object(out, at, call);
+            (spelling.call.1)(out, call, mark.is_some());
+            let signed = page.wire == Wire::Gemini
+                && call.signature.as_ref().is_some_and(|signature| !signature.is_empty());
+            let span = Span::new(start, out.len());
+            page.outline.call(span, &entry, Family::Function, signed);
         }
         Bit::Answer(answer) => {
-            let entry = page.entry(at)?;
+            let Some(entry) = page.entry(at) else { return };
             let told = page.tell(at, answer, spelling.media_inside, spelling.media);
             if !told.behind.is_empty() {
-                behind.push((spelling.text)(&heading(&entry)));
+                let mut head = String::new();
+                (spelling.text)(&mut head, &heading(&entry).into(), false);
+                behind.push(head);
                 behind.extend(told.behind);
             }
-            Some((spelling.answer)(&entry, &told.pieces, answer.error))
+            let manner = Manner { error: answer.error, cache: mark.is_some() };
+            let content = (spelling.answer)(out, &entry, &told.pieces, manner);
+            let empty = matches!(content.of(out), "\"\"" | "[]");
+            let named = page.wire == Wire::Gemini;
+            let told = Told { content, empty, named, family: Family::Function };
+            page.outline.answer(Span::new(start, out.len()), &entry, told);
+        }
+        Bit::Reasoning(reasoning) => {
+            page.outline.give_up();
+            (spelling.reasoning)(out, reasoning);
         }
         // Left out before, unless the format spelled them itself.
-        Bit::Reasoning(_) | Bit::Other(_) => None,
+        Bit::Other(_) => {}
+    }
+    if let (Some(_), Some(block)) = (mark, spelling.mark) {
+        out.push(',');
+        let start = out.len();
+        out.push_str(block);
+        page.outline.other(Span::new(start, out.len()));
     }
 }
 
 /// The pieces of an answer as blocks.
-pub(super) fn as_blocks(pieces: &[Piece<'_>], text: fn(&str) -> String) -> Vec<String> {
-    let block = |piece: &Piece<'_>| match piece {
-        Piece::Text(words) => text(words),
-        Piece::Block(block) => block.clone(),
-    };
-    pieces.iter().map(block).collect()
+pub(super) fn as_blocks(
+    out: &mut String,
+    pieces: &[Piece<'_>],
+    text: impl Fn(&mut String, &Words<'_>),
+) {
+    out.push('[');
+    for piece in pieces {
+        next(out);
+        match piece {
+            Piece::Text(words) => text(out, words),
+            Piece::Ours(words) => text(out, words),
+            Piece::Block(block) => out.push_str(block),
+        }
+    }
+    out.push(']');
 }
 
-/// The one text of an answer that says nothing else.
-pub(super) fn lone_text<'p>(pieces: &'p [Piece<'_>]) -> Option<&'p str> {
+/// Adds the one text of an answer that says nothing else, or all its blocks.
+pub(super) fn text_or_blocks(
+    out: &mut String,
+    pieces: &[Piece<'_>],
+    text: impl Fn(&mut String, &Words<'_>),
+) {
     match pieces {
-        [] => Some(""),
-        [Piece::Text(text)] => Some(text),
-        _ => None,
+        [] => out.push_str("\"\""),
+        [piece] => match piece.words() {
+            Some(words) => words.write(out),
+            None => as_blocks(out, pieces, text),
+        },
+        _ => as_blocks(out, pieces, text),
     }
 }
 

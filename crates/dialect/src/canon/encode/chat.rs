@@ -2,118 +2,197 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
     Lost,
-    blocks::document,
-    list,
-    page::{Page, Piece, heading, tight},
+    blocks::{document, text_or_blocks},
+    outline::Told as Written,
+    page::{Page, Piece, heading},
+    pen::{next, string, tight, tight_into},
     turns::{Turn, turns},
 };
 use crate::{
     canon::{
-        Answer, At, Bit, Call, Form, Media, MediaKind, Part, Source, Speaker, media::format_of,
+        Answer, At, Bit, Call, Form, Media, MediaKind, Part, Source, Speaker, Words,
+        media::format_of,
     },
     json::quote,
     outline::is_object,
 };
 
 /// Writes every turn.
-pub(super) fn messages(page: &mut Page<'_, '_>) -> Vec<String> {
-    let mut out = Vec::new();
+pub(super) fn messages(page: &mut Page<'_, '_>, out: &mut String) {
     for turn in turns(page) {
         match turn.role {
-            Speaker::Assistant => out.push(assistant(page, &turn)),
-            Speaker::User | Speaker::System | Speaker::Developer => plain(page, &turn, &mut out),
+            Speaker::Assistant => assistant(page, &turn, out),
+            Speaker::User | Speaker::System | Speaker::Developer => plain(page, &turn, out),
         }
     }
-    out
 }
 
 /// The answers of a turn, what they show, and a message with the rest.
-fn plain(page: &mut Page<'_, '_>, turn: &Turn<'_, '_>, out: &mut Vec<String>) {
+fn plain<'h, 'a>(page: &mut Page<'h, 'a>, turn: &Turn<'h, 'a>, out: &mut String) {
     let mut behind = Vec::new();
     let mut pieces = Vec::new();
     for &(at, part) in &turn.parts {
         match (part.bit(), page.spelled(at, part)) {
-            (_, Some(raw)) if raw.form == Form::Message => out.push(tight(raw.json).into_owned()),
-            (Bit::Answer(answer), _) => out.extend(self::answer(page, at, answer, &mut behind)),
-            (_, Some(raw)) => pieces.push(Piece::Block(tight(raw.json).into_owned())),
+            (_, Some(raw)) if raw.form == Form::Message => {
+                page.outline.give_up();
+                next(out);
+                tight_into(out, raw.json);
+            }
+            (Bit::Answer(answer), _) => self::answer(page, at, answer, &mut behind, out),
+            (_, Some(raw)) => pieces.push(Piece::Block(tight(raw.json))),
             _ => pieces.extend(piece(page, at, part)),
         }
     }
     if !behind.is_empty() {
-        out.push(format!("{{\"role\":\"user\",\"content\":{}}}", list(&behind)));
+        page.outline.give_up();
+        next(out);
+        out.push_str("{\"role\":\"user\",\"content\":[");
+        for block in behind {
+            next(out);
+            out.push_str(&block);
+        }
+        out.push_str("]}");
     }
     let origin = turn.origin(page);
     let members = origin.map(|said| said.members(page.wire)).unwrap_or_default();
     if pieces.is_empty() && members.is_empty() {
         return;
     }
-    let role = match turn.role {
-        Speaker::System => "system",
-        Speaker::Developer => "developer",
-        Speaker::User | Speaker::Assistant => "user",
+    next(out);
+    let start = out.len();
+    let (role, head) = match turn.role {
+        Speaker::System => (Role::System, "{\"role\":\"system\",\"content\":"),
+        Speaker::Developer => (Role::Developer, "{\"role\":\"developer\",\"content\":"),
+        Speaker::User | Speaker::Assistant => (Role::User, "{\"role\":\"user\",\"content\":"),
     };
-    let content = content(&pieces).unwrap_or_else(|| "\"\"".to_owned());
-    let mut message = format!("{{\"role\":\"{role}\",\"content\":{content}");
+    out.push_str(head);
+    let content = content(page, out, &pieces, "\"\"");
     for member in members {
-        message.push(',');
-        message.push_str(&tight(member));
+        page.outline.give_up();
+        out.push(',');
+        tight_into(out, member);
     }
-    message.push('}');
-    out.push(message);
+    out.push('}');
+    page.outline.message(role, Span::new(start, out.len()), content);
 }
 
-fn assistant(page: &mut Page<'_, '_>, turn: &Turn<'_, '_>) -> String {
-    let mut pieces = Vec::new();
-    let mut calls = Vec::new();
-    let mut members: Vec<String> = Vec::new();
+fn assistant<'h, 'a>(page: &mut Page<'h, 'a>, turn: &Turn<'h, 'a>, out: &mut String) {
+    let mut pieces = Vec::with_capacity(turn.parts.len());
+    let mut calls: Vec<(At, &Part<'_>)> = Vec::new();
+    let mut fields: Vec<Cow<'_, str>> = Vec::new();
+    let mut thoughts: Vec<&Words<'_>> = Vec::new();
     for &(at, part) in &turn.parts {
-        let spelled = page.spelled(at, part);
-        match (part.bit(), spelled) {
-            (_, Some(raw)) if raw.form == Form::Field => members.push(tight(raw.json).into_owned()),
-            (Bit::Call(_), Some(raw)) => calls.push(tight(raw.json).into_owned()),
-            (Bit::Call(call), None) => calls.extend(self::call(page, at, call)),
-            (_, Some(raw)) => pieces.push(Piece::Block(tight(raw.json).into_owned())),
+        match (part.bit(), page.spelled(at, part)) {
+            (_, Some(raw)) if raw.form == Form::Field => fields.push(tight(raw.json)),
+            (Bit::Call(_), _) => calls.push((at, part)),
+            (_, Some(raw)) => pieces.push(Piece::Block(tight(raw.json))),
+            (Bit::Reasoning(reasoning), None) => thoughts.push(&reasoning.text),
             (Bit::Text(_) | Bit::Media(_), None) => {
                 if !calls.is_empty() {
                     page.lose(at.message, Lost::Order, "text behind a call moves before it");
                 }
                 pieces.extend(piece(page, at, part));
             }
-            (Bit::Answer(_) | Bit::Reasoning(_) | Bit::Other(_), None) => {
-                pieces.extend(piece(page, at, part));
-            }
+            (Bit::Answer(_) | Bit::Other(_), None) => pieces.extend(piece(page, at, part)),
         }
     }
+    next(out);
+    let start = out.len();
+    out.push_str("{\"role\":\"assistant\",\"content\":");
     let origin = turn.origin(page);
-    let others = origin.map(|said| said.members(page.wire)).unwrap_or_default();
-    members.extend(others.iter().map(|member| tight(member).into_owned()));
+    // Beside calls some servers refuse null, and none refuses the empty text.
+    let content = content(page, out, &pieces, if origin.is_some() { "null" } else { "\"\"" });
     if !calls.is_empty() {
-        members.insert(0, format!("\"tool_calls\":{}", list(&calls)));
+        out.push_str(",\"tool_calls\":[");
+        for (at, part) in calls {
+            next(out);
+            match (part.bit(), page.spelled(at, part)) {
+                (_, Some(raw)) => {
+                    page.outline.give_up();
+                    tight_into(out, raw.json);
+                }
+                (Bit::Call(call), None) => self::call(page, at, call, out),
+                _ => {}
+            }
+        }
+        out.push(']');
     }
-    let content = content(&pieces).unwrap_or_else(|| "null".to_owned());
-    members.insert(0, format!("\"role\":\"assistant\",\"content\":{content}"));
-    format!("{{{}}}", members.join(","))
+    if !thoughts.is_empty() {
+        page.outline.give_up();
+        out.push_str(",\"reasoning_content\":\"");
+        for (at, words) in thoughts.into_iter().enumerate() {
+            out.push_str(if at == 0 { "" } else { "\\n\\n" });
+            words.write_inside(out);
+        }
+        out.push('"');
+    }
+    let others = origin.map(|said| said.members(page.wire)).unwrap_or_default();
+    for member in fields.into_iter().chain(others.iter().map(|member| tight(member))) {
+        page.outline.give_up();
+        out.push(',');
+        out.push_str(&member);
+    }
+    out.push('}');
+    page.outline.message(Role::Assistant, Span::new(start, out.len()), content);
 }
 
 /// A lone text is a string, everything else a list.
-fn content(pieces: &[Piece<'_>]) -> Option<String> {
+fn content(page: &mut Page<'_, '_>, out: &mut String, pieces: &[Piece<'_>], none: &str) -> Content {
+    let start = out.len();
     match pieces {
-        [] => None,
-        [Piece::Text(text)] => Some(quote(text)),
-        pieces => Some(list(&super::blocks::as_blocks(pieces, text))),
+        [] => {
+            out.push_str(none);
+            if none == "null" {
+                return Content::Null;
+            }
+            page.outline.text(Span::new(start, out.len()), &Words::default());
+            return Content::Text;
+        }
+        [piece] if piece.words().is_some() => {
+            if let Some(words) = piece.words() {
+                words.write(out);
+                page.outline.text(Span::new(start, out.len()), words);
+            }
+            return Content::Text;
+        }
+        _ => {}
     }
+    out.push('[');
+    for piece in pieces {
+        next(out);
+        let start = out.len();
+        match (piece, piece.words()) {
+            (Piece::Block(block), _) => {
+                page.outline.give_up();
+                out.push_str(block);
+            }
+            (_, Some(words)) => {
+                text(out, words);
+                page.outline.text(Span::new(start, out.len()), words);
+            }
+            _ => {}
+        }
+    }
+    out.push(']');
+    Content::List
 }
 
 fn piece<'h>(page: &mut Page<'_, '_>, at: At, part: &'h Part<'_>) -> Option<Piece<'h>> {
     match part.bit() {
-        Bit::Text(text) => Some(Piece::Text(text.as_ref().into())),
+        Bit::Text(text) if part.notes().is_some_and(|notes| notes.refusal) => {
+            let mut block = String::from("{\"type\":\"refusal\",\"refusal\":");
+            text.write(&mut block);
+            block.push('}');
+            Some(Piece::Block(block.into()))
+        }
+        Bit::Text(text) => Some(Piece::Text(text)),
         Bit::Media(media) => Some(match self::media(media) {
-            Some(block) => Piece::Block(block),
-            None => Piece::Text(page.left_out(at, media).into()),
+            Some(block) => Piece::Block(block.into()),
+            None => Piece::Ours(page.left_out(at, media).into()),
         }),
         Bit::Call(_) | Bit::Answer(_) => {
             page.lose(at.message, Lost::Unknown, "a call or an answer stands on the wrong side");
@@ -124,49 +203,75 @@ fn piece<'h>(page: &mut Page<'_, '_>, at: At, part: &'h Part<'_>) -> Option<Piec
     }
 }
 
-fn text(words: &str) -> String {
+fn text(out: &mut String, words: &Words<'_>) {
+    out.push_str("{\"type\":\"text\",\"text\":");
+    words.write(out);
+    out.push('}');
+}
+
+fn block_of(words: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quote(words))
 }
 
-fn call(page: &Page<'_, '_>, at: At, call: &Call<'_>) -> Option<String> {
-    let entry = page.entry(at)?;
-    let (id, name) = (quote(entry.id.as_deref().unwrap_or("")), quote(&entry.name));
-    let input = quote(&as_text(call));
-    Some(if call.is_free_text() {
-        format!(
-            "{{\"id\":{id},\"type\":\"custom\",\"custom\":{{\"name\":{name},\"input\":{input}}}}}"
-        )
-    } else {
-        format!(
-            "{{\"id\":{id},\"type\":\"function\",\"function\":{{\"name\":{name},\"arguments\":{input}}}}}"
-        )
-    })
+fn call(page: &mut Page<'_, '_>, at: At, call: &Call<'_>, out: &mut String) {
+    let Some(entry) = page.ledger.entry(at) else { return };
+    let start = out.len();
+    out.push_str("{\"id\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    let (kind, input) = match call.is_free_text() {
+        true => (",\"type\":\"custom\",\"custom\":{\"name\":", ",\"input\":"),
+        false => (",\"type\":\"function\",\"function\":{\"name\":", ",\"arguments\":"),
+    };
+    out.push_str(kind);
+    string(out, &entry.name);
+    out.push_str(input);
+    as_text(out, call);
+    out.push_str("}}");
+    page.outline.call(Span::new(start, out.len()), entry, Family::Function, false);
 }
 
-/// Arguments as the inside of a string: JSON without white space, or whatever the model wrote.
-pub(super) fn as_text<'c>(call: &'c Call<'_>) -> Cow<'c, str> {
-    if !call.is_free_text() && is_object(&call.arguments) {
-        return tight(&call.arguments);
+/// Adds arguments as a string: JSON without white space, or whatever the model wrote.
+pub(super) fn as_text(out: &mut String, call: &Call<'_>) {
+    if !call.is_free_text() && call.arguments.is_as_it_reads() && is_object(&call.arguments) {
+        return string(out, &tight(&call.arguments));
     }
-    Cow::Borrowed(&*call.arguments)
+    call.arguments.write(out);
 }
 
-fn answer(
-    page: &mut Page<'_, '_>,
+fn answer<'h, 'a>(
+    page: &mut Page<'h, 'a>,
     at: At,
-    answer: &Answer<'_>,
+    answer: &'h Answer<'a>,
     behind: &mut Vec<String>,
-) -> Option<String> {
-    let entry = page.entry(at)?;
+    out: &mut String,
+) {
+    let Some(entry) = page.entry(at) else { return };
     page.unmarked(at, answer);
     let told = page.tell(at, answer, |_| None, media);
     if !told.behind.is_empty() {
-        behind.push(text(&heading(&entry)));
+        behind.push(block_of(&heading(&entry)));
         behind.extend(told.behind);
     }
-    let id = quote(entry.id.as_deref().unwrap_or(""));
-    let content = content(&told.pieces).unwrap_or_else(|| "\"\"".to_owned());
-    Some(format!("{{\"role\":\"tool\",\"tool_call_id\":{id},\"content\":{content}}}"))
+    next(out);
+    let start = out.len();
+    out.push_str("{\"role\":\"tool\",\"tool_call_id\":");
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"content\":");
+    let inside = out.len();
+    text_or_blocks(out, &told.pieces, text);
+    let content = Span::new(inside, out.len());
+    out.push('}');
+    let span = Span::new(start, out.len());
+    let says = |piece: &Piece<'_>| piece.words().is_none_or(|words| !words.is_empty());
+    if told.pieces.iter().any(|piece| matches!(piece, Piece::Block(_))) {
+        page.outline.give_up();
+    }
+    let empty = !told.pieces.iter().any(says);
+    let family = Family::Function;
+    page.outline.answer(span, &entry, Written { content, empty, named: false, family });
+    let list = content.of(out).starts_with('[');
+    let content = if list { Content::List } else { Content::Text };
+    page.outline.message(Role::Answer, span, content);
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
@@ -178,7 +283,7 @@ fn media(media: &Media<'_>) -> Option<String> {
         format!("data:{name};base64,{data}")
     };
     Some(match (media.kind, &media.source) {
-        (_, Source::Text(words)) => text(&document(media.name.as_deref(), words)),
+        (_, Source::Text(words)) => block_of(&document(media.name.as_deref(), words)),
         (MediaKind::Image, Source::Data(data)) => image(&data_url(data)),
         (MediaKind::Image, Source::Url(url)) => image(url),
         (MediaKind::Audio, Source::Data(data)) => {

@@ -1,13 +1,14 @@
 //! Spells Gemini parts.
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Span, Wire};
 
 use super::{
-    blocks::{Spelling, document},
+    blocks::{Manner, Spelling, document},
     page::Piece,
+    pen::{next, string},
 };
 use crate::{
-    canon::{Media, Source, ledger::Entry, media::likely_type},
+    canon::{Call, Media, Reasoning, Seal, Source, Words, ledger::Entry, media::likely_type},
     json::quote,
 };
 
@@ -19,12 +20,16 @@ pub(super) const SPELLING: Spelling = Spelling {
     media,
     // Only newer models take media inside an answer; every model takes it behind.
     media_inside: |_| None,
-    call,
+    reasoning,
+    call: (call, called),
     answer,
+    mark: None,
 };
 
-fn text(words: &str) -> String {
-    format!("{{\"text\":{}}}", quote(words))
+fn text(out: &mut String, words: &Words<'_>, _: bool) {
+    out.push_str("{\"text\":");
+    words.write(out);
+    out.push('}');
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
@@ -34,44 +39,78 @@ fn media(media: &Media<'_>) -> Option<String> {
         Source::Data(data) => {
             format!("{{\"inlineData\":{{\"mimeType\":{mime},\"data\":{}}}}}", quote(data))
         }
-        Source::Text(words) => text(&document(media.name.as_deref(), words)),
+        Source::Text(words) => {
+            format!("{{\"text\":{}}}", quote(&document(media.name.as_deref(), words)))
+        }
         Source::Url(uri) => file(uri),
         Source::Stored { .. } => file(media.source.stored_for(Wire::Gemini)?),
     })
 }
 
-/// The id, where there is one.
-fn id(entry: &Entry<'_>) -> String {
-    entry.id.as_deref().map(|id| format!("\"id\":{},", quote(id))).unwrap_or_default()
-}
-
-fn call(entry: &Entry<'_>, args: &str) -> String {
-    let name = quote(&entry.name);
-    format!("{{\"functionCall\":{{{}\"name\":{name},\"args\":{args}}}}}", id(entry))
-}
-
-fn answer(entry: &Entry<'_>, pieces: &[Piece<'_>], error: bool) -> String {
-    let mut words = String::new();
-    let mut parts = Vec::new();
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => {
-                if !words.is_empty() {
-                    words.push('\n');
-                }
-                words.push_str(text);
-            }
-            // Media that stood inside such an answer before.
-            Piece::Block(block) => parts.push(block.as_str()),
-        }
+fn reasoning(out: &mut String, reasoning: &Reasoning<'_>) {
+    out.push_str("{\"text\":");
+    reasoning.text.write(out);
+    out.push_str(",\"thought\":true");
+    if let Seal::Signed(signature) = &reasoning.seal {
+        out.push_str(",\"thoughtSignature\":");
+        signature.write(out);
     }
-    let key = if error { "error" } else { "output" };
-    let (id, name, words) = (id(entry), quote(&entry.name), quote(&words));
-    let parts = match parts.as_slice() {
-        [] => String::new(),
-        parts => format!(",\"parts\":[{}]", parts.join(",")),
+    out.push('}');
+}
+
+/// The id, where there is one, and the name.
+fn named(out: &mut String, entry: &Entry<'_>) {
+    if let Some(id) = &entry.id {
+        out.push_str("\"id\":");
+        string(out, id);
+        out.push(',');
+    }
+    out.push_str("\"name\":");
+    string(out, &entry.name);
+}
+
+fn call(out: &mut String, entry: &Entry<'_>) {
+    out.push_str("{\"functionCall\":{");
+    named(out, entry);
+    out.push_str(",\"args\":");
+}
+
+fn called(out: &mut String, call: &Call<'_>, _: bool) {
+    out.push('}');
+    if let Some(signature) = &call.signature {
+        out.push_str(",\"thoughtSignature\":");
+        signature.write(out);
+    }
+    out.push('}');
+}
+
+fn answer(out: &mut String, entry: &Entry<'_>, pieces: &[Piece<'_>], manner: Manner) -> Span {
+    out.push_str("{\"functionResponse\":{");
+    named(out, entry);
+    out.push_str(",\"response\":");
+    let start = out.len();
+    out.push_str(if manner.error { "{\"error\":\"" } else { "{\"output\":\"" });
+    for (at, words) in pieces.iter().filter_map(Piece::words).enumerate() {
+        out.push_str(if at == 0 { "" } else { "\\n" });
+        words.write_inside(out);
+    }
+    out.push_str("\"}");
+    let content = Span::new(start, out.len());
+    // Media that stood inside such an answer before.
+    let blocks = || {
+        pieces.iter().filter_map(|piece| match piece {
+            Piece::Block(block) => Some(block),
+            Piece::Text(_) | Piece::Ours(_) => None,
+        })
     };
-    format!(
-        "{{\"functionResponse\":{{{id}\"name\":{name},\"response\":{{\"{key}\":{words}}}{parts}}}}}"
-    )
+    if blocks().next().is_some() {
+        out.push_str(",\"parts\":[");
+        for block in blocks() {
+            next(out);
+            out.push_str(block);
+        }
+        out.push(']');
+    }
+    out.push_str("}}");
+    content
 }

@@ -2,15 +2,19 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{ArgumentsFix, Layout, Span, Wire};
+use foxwedge_core::{ArgumentsFix, Layout, Span, Wire, is_placeholder};
 
-use super::{Loss, Lost};
+use super::{
+    Loss, Lost, Outline, Spot, Target,
+    pen::{is_too_deep, string, tight, tight_into},
+    system::lead,
+};
 use crate::{
     canon::{
-        Answer, At, Bit, Call, Form, History, Media, Part, Raw, Speaker,
+        Answer, At, Bit, Call, Form, History, Media, Notes, Pairs, Part, Raw, Reasoning, Said,
+        Seal, Speaker, Words,
         ledger::{Entry, Ledger},
     },
-    json::quote,
     outline::is_object,
     splice::{Encoding, respelled},
 };
@@ -19,16 +23,34 @@ use crate::{
 pub(super) struct Page<'h, 'a> {
     pub(super) history: &'h History<'a>,
     pub(super) wire: Wire,
+    pub(super) target: &'h Target,
     pub(super) ledger: Ledger<'h>,
+    /// How many messages at the beginning are instructions.
+    pub(super) lead: usize,
     pub(super) losses: Vec<Loss>,
+    /// What is written, as a reader would see it.
+    pub(super) outline: Outline<'h>,
 }
 
 /// A piece of content.
 pub(super) enum Piece<'h> {
-    /// Text that is spelled anew.
-    Text(Cow<'h, str>),
+    /// Text, as it was spelled.
+    Text(&'h Words<'h>),
+    /// Text that we say ourselves.
+    Ours(Words<'h>),
     /// A finished block.
-    Block(String),
+    Block(Cow<'h, str>),
+}
+
+impl<'h> Piece<'h> {
+    /// What a text says.
+    pub(super) fn words(&self) -> Option<&Words<'h>> {
+        match self {
+            Piece::Text(words) => Some(words),
+            Piece::Ours(words) => Some(words),
+            Piece::Block(_) => None,
+        }
+    }
 }
 
 /// An answer, told in pieces, and the blocks that have to stand behind the run of answers.
@@ -41,12 +63,22 @@ pub(super) struct Told<'h> {
 pub(super) type Spell = fn(&Media<'_>) -> Option<String>;
 
 impl<'h, 'a> Page<'h, 'a> {
-    pub(super) fn new(history: &'h History<'a>, wire: Wire) -> Page<'h, 'a> {
-        Page { history, wire, ledger: Ledger::new(history, wire), losses: Vec::new() }
+    pub(super) fn new(history: &'h History<'a>, target: &'h Target, pairs: Pairs) -> Page<'h, 'a> {
+        let ledger = Ledger::new(history, target.wire, target.ids, &target.restore, pairs);
+        let outline = Outline::new(target.wire);
+        Page {
+            history,
+            wire: target.wire,
+            target,
+            ledger,
+            lead: lead(history),
+            losses: Vec::new(),
+            outline,
+        }
     }
 
     pub(super) fn lose(&mut self, message: usize, what: Lost, note: impl Into<String>) {
-        self.losses.push(Loss { what, message, note: note.into() });
+        self.losses.push(Loss { what, at: Spot::Message(message), note: note.into() });
     }
 
     /// What is written for a call or an answer.
@@ -70,8 +102,14 @@ impl<'h, 'a> Page<'h, 'a> {
         if part.spelled(self.wire).is_some() {
             return true;
         }
-        match part.bit() {
-            Bit::Call(_) | Bit::Answer(_) => true,
+        let takes = match part.bit() {
+            Bit::Call(call) => {
+                if call.signature.is_some() && self.wire != Wire::Gemini {
+                    self.lose(at.message, Lost::Signature, "a call loses its signature");
+                }
+                true
+            }
+            Bit::Answer(_) => true,
             Bit::Text(text) => match self.wire {
                 // Refused as a block of its own, and it says nothing.
                 Wire::Anthropic | Wire::Gemini => !text.is_empty(),
@@ -85,77 +123,144 @@ impl<'h, 'a> Page<'h, 'a> {
                 false
             }
             Bit::Media(_) => true,
-            Bit::Reasoning(_) => {
-                let note = "reasoning goes back to its own format only";
-                self.lose(at.message, Lost::Reasoning, note);
+            Bit::Reasoning(reasoning) => self.reasons(at, part, reasoning),
+            Bit::Other(other) => {
+                let what = if is_server(&other.name) { Lost::ServerCall } else { Lost::Unknown };
+                let name = if other.name.is_empty() { "a value" } else { &other.name };
+                self.lose(at.message, what, format!("`{name}` has no meaning in this format"));
                 false
             }
-            Bit::Other(other) => {
-                let note = format!("`{}` has no meaning in this format", other.name);
-                self.lose(at.message, Lost::Unknown, note);
-                false
+        };
+        if let Some(notes) = part.notes().filter(|_| takes) {
+            self.noted(at, notes);
+        }
+        takes
+    }
+
+    /// Whether reasoning goes over.
+    fn reasons(&mut self, at: At, part: &Part<'_>, reasoning: &Reasoning<'_>) -> bool {
+        let from = part.raw().map(|raw| raw.wire);
+        let claude = |wire: Wire| matches!(wire, Wire::Anthropic | Wire::Bedrock);
+        // The same models sign at both places.
+        if from.is_some_and(claude) && claude(self.wire) && reasoning.is_sealed() {
+            return true;
+        }
+        let chat = self.wire == Wire::OpenaiChat && !reasoning.text.is_empty();
+        let carried = chat && (self.target.reasoning || !reasoning.is_sealed());
+        match (carried, &reasoning.seal) {
+            (true, Seal::Open) => {}
+            (true, Seal::Signed(_) | Seal::Redacted(_) | Seal::Encrypted(_)) => {
+                self.lose(at.message, Lost::Signature, "reasoning loses its signature");
+            }
+            (false, _) => {
+                let note = "reasoning goes back to its own format only";
+                self.lose(at.message, Lost::Reasoning, note);
+            }
+        }
+        carried
+    }
+
+    /// Tells which notes of a part the format has no place for.
+    fn noted(&mut self, at: At, notes: &Notes<'_>) {
+        if notes.cache.is_some() && !matches!(self.wire, Wire::Anthropic | Wire::Bedrock) {
+            self.lose(at.message, Lost::CacheMark, "the prompt is not marked for caching any more");
+        }
+        if notes.refusal && !matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses) {
+            self.lose(at.message, Lost::Refusal, "a refusal becomes plain text");
+        }
+        if !notes.citations.is_empty() {
+            self.lose(
+                at.message,
+                Lost::Citation,
+                "a text does not say any more where it comes from",
+            );
+        }
+        for key in &notes.others {
+            let note = format!("the field `{key}` has no place in this format");
+            self.lose(at.message, Lost::Unknown, note);
+        }
+    }
+
+    /// Tells which fields of a message the format has no place for.
+    pub(super) fn fields(&mut self, index: usize, said: &Said<'_>) {
+        if said.wire().is_none_or(|wire| wire == self.wire) {
+            return;
+        }
+        for member in said.all_members() {
+            let (key, value) = member.split_once(':').unwrap_or((member, ""));
+            let key = key.trim().trim_matches('"');
+            // Numbers of what lies on a server, and what says nothing.
+            let idle = matches!(key, "id" | "status" | "type" | "index" | "object");
+            if !idle && !matches!(value.trim(), "null" | "[]" | "{}" | "\"\"") {
+                let note = format!("the field `{key}` of a message has no place in this format");
+                self.lose(index, Lost::Unknown, note);
             }
         }
     }
 
-    /// The arguments of a call as a JSON object.
-    pub(super) fn object(&mut self, at: At, call: &Call<'_>) -> String {
+    /// Adds the arguments of a call as a JSON object.
+    pub(super) fn object(&mut self, out: &mut String, at: At, call: &Call<'_>) {
         let text = &*call.arguments;
         if call.is_free_text() {
-            return format!("{{\"input\":{}}}", quote(text));
+            out.push_str("{\"input\":");
+            call.arguments.write(out);
+            return out.push('}');
         }
-        if is_object(text) && depth(text) <= DEEPEST {
-            return tight(text).into_owned();
+        if is_object(text) && !is_too_deep(text) {
+            return tight_into(out, text);
         }
         if text.trim().is_empty() {
-            return "{}".to_owned();
+            return out.push_str("{}");
         }
         let note = format!("the arguments of `{}` are no JSON object and are mended", call.name);
         self.lose(at.message, Lost::Arguments, note);
         let whole = Some(Span::new(0, text.len()));
         let mended = respelled(text, whole, ArgumentsFix::Mend, Encoding::Object);
-        if depth(&mended) > DEEPEST {
-            return format!("{{\"value\":{}}}", quote(text));
+        if is_too_deep(&mended) {
+            out.push_str("{\"value\":");
+            string(out, text);
+            return out.push('}');
         }
-        tight(&mended).into_owned()
+        tight_into(out, &mended);
     }
 
     /// What an answer says and shows, for a format that holds media inside answers by `inside`
     /// and beside them by `beside`.
-    pub(super) fn tell<'p>(
+    pub(super) fn tell(
         &mut self,
         at: At,
-        answer: &'p Answer<'_>,
+        answer: &'h Answer<'a>,
         inside: Spell,
         beside: Spell,
-    ) -> Told<'p> {
-        let mut told = Told { pieces: Vec::new(), behind: Vec::new() };
+    ) -> Told<'h> {
+        let mut told = Told { pieces: Vec::with_capacity(answer.parts.len()), behind: Vec::new() };
         for part in &answer.parts {
             if let Some(raw) = part.spelled(self.wire).filter(|raw| raw.form == Form::Block) {
-                told.pieces.push(Piece::Block(tight(raw.json).into_owned()));
+                told.pieces.push(Piece::Block(tight(raw.json)));
                 continue;
             }
+            if let Some(notes) = part.notes() {
+                self.noted(at, notes);
+            }
             match part.bit() {
-                Bit::Text(text) => told.pieces.push(Piece::Text(Cow::Borrowed(&**text))),
+                Bit::Text(text) => told.pieces.push(Piece::Text(text)),
                 Bit::Media(media) => match (inside(media), beside(media)) {
-                    (Some(block), _) => told.pieces.push(Piece::Block(block)),
+                    (Some(block), _) => told.pieces.push(Piece::Block(block.into())),
                     (None, Some(block)) => {
-                        told.pieces.push(Piece::Text(Cow::Borrowed(BEHIND)));
+                        told.pieces.push(Piece::Ours(BEHIND.into()));
                         told.behind.push(block);
                     }
-                    (None, None) => {
-                        told.pieces.push(Piece::Text(Cow::Owned(self.left_out(at, media))));
-                    }
+                    (None, None) => told.pieces.push(Piece::Ours(self.left_out(at, media).into())),
                 },
                 // Whatever it is, the model was meant to read it.
-                Bit::Other(other) => told.pieces.push(Piece::Text(tight(&other.json))),
+                Bit::Other(other) => told.pieces.push(Piece::Ours(tight(&other.json).into())),
                 Bit::Reasoning(_) | Bit::Call(_) | Bit::Answer(_) => {
                     self.lose(at.message, Lost::Unknown, "an answer holds more than an answer can");
                 }
             }
         }
         if self.wire.layout() == Layout::Blocks {
-            told.pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+            told.pieces.retain(|piece| !piece.words().is_some_and(Words::is_empty));
         }
         told
     }
@@ -170,11 +275,40 @@ impl<'h, 'a> Page<'h, 'a> {
 
     /// Notes that the mark of a failed answer is gone.
     pub(super) fn unmarked(&mut self, at: At, answer: &Answer<'_>) {
-        if answer.error {
+        if answer.error && !is_invented(answer) {
             let note = "the mark of a failed answer has no place in this format";
             self.lose(at.message, Lost::ErrorMark, note);
         }
     }
+}
+
+/// Whether an answer is one of the engine's placeholders, which say themselves that nothing came.
+fn is_invented(answer: &Answer<'_>) -> bool {
+    let [part] = answer.parts.as_slice() else { return false };
+    let Bit::Text(words) = part.bit() else { return false };
+    let mut spelled = String::new();
+    words.write(&mut spelled);
+    is_placeholder(&spelled)
+}
+
+/// Whether a block we do not know is a call that the provider runs itself, or its answer.
+fn is_server(name: &str) -> bool {
+    name.ends_with("_call")
+        || name.ends_with("_tool_result")
+        || name.ends_with("_call_output")
+        || matches!(
+            name,
+            "server_tool_use"
+                | "mcp_tool_use"
+                | "mcp_list_tools"
+                | "mcp_approval_request"
+                | "executableCode"
+                | "codeExecutionResult"
+                | "executable_code"
+                | "code_execution_result"
+                | "toolUse"
+                | "toolResult"
+        )
 }
 
 /// Stands in an answer whose media stands behind it.
@@ -184,72 +318,4 @@ const BEHIND: &str = "(the media follows behind the answers)";
 pub(super) fn heading(entry: &Entry<'_>) -> String {
     let id = entry.id.as_deref().unwrap_or(&entry.name);
     format!("[foxwedge] Media from the answer to tool call {id}:")
-}
-
-/// Containers inside containers that still fit into a document.
-const DEEPEST: usize = 480;
-
-/// How deep the containers of a JSON text are nested.
-fn depth(json: &str) -> usize {
-    let (mut deepest, mut open) = (0_usize, 0_usize);
-    outside_strings(json, |byte| match byte {
-        b'{' | b'[' => {
-            open += 1;
-            deepest = deepest.max(open);
-        }
-        b'}' | b']' => open = open.saturating_sub(1),
-        _ => {}
-    });
-    deepest
-}
-
-fn outside_strings(json: &str, mut each: impl FnMut(u8)) {
-    let (mut inside, mut escaped) = (false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if inside => escaped = true,
-            b'"' => inside = !inside,
-            _ if inside => {}
-            byte => each(byte),
-        }
-    }
-}
-
-/// A JSON text without white space between its values. Its strings stay as they are spelled.
-pub(super) fn tight(json: &str) -> Cow<'_, str> {
-    if !json.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        return Cow::Borrowed(json);
-    }
-    let mut out = String::with_capacity(json.len());
-    let (mut inside, mut escaped) = (false, false);
-    for character in json.chars() {
-        match character {
-            _ if escaped => escaped = false,
-            '\\' if inside => escaped = true,
-            '"' => inside = !inside,
-            ' ' | '\n' | '\r' | '\t' if !inside => continue,
-            _ => {}
-        }
-        out.push(character);
-    }
-    Cow::Owned(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_white_space_between_values_goes() {
-        let table = [
-            (r#"{"a":1}"#, r#"{"a":1}"#),
-            ("{ \"a b\" :\n[1, \"x \\\" y\"]\t}", r#"{"a b":[1,"x \" y"]}"#),
-            (r#""\\" "#, r#""\\""#),
-        ];
-        for (json, expected) in table {
-            assert_eq!(tight(json), expected);
-        }
-        assert_eq!(depth(r#"{"a":[{"[[[":"]"}],"b":{}}"#), 3);
-    }
 }

@@ -1,120 +1,195 @@
 //! Writes Responses items: one flat list, each call and each answer an item of its own.
 
-use foxwedge_core::{Family, Wire};
+use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
-    blocks::{as_blocks, document, lone_text},
+    blocks::{document, text_or_blocks},
     chat::as_text,
-    list,
-    page::{Page, Piece, tight},
+    outline::Told as Written,
+    page::{Page, Piece},
+    pen::{next, string, tight, tight_into},
 };
 use crate::{
-    canon::{Answer, At, Bit, Call, Form, Media, MediaKind, Said, Source, Speaker, ledger::Entry},
+    canon::{Answer, At, Bit, Call, Form, Media, MediaKind, Said, Source, Speaker, Words},
     json::quote,
 };
 
 /// Writes every message as one or more items. Answers may stand anywhere behind their calls, so
 /// the order is the history's.
-pub(super) fn items(page: &mut Page<'_, '_>) -> Vec<String> {
-    let mut out = Vec::new();
+pub(super) fn items(page: &mut Page<'_, '_>, out: &mut String) {
     let history = page.history;
     for (index, said) in history.messages.iter().enumerate() {
+        page.fields(index, said);
         let mut pieces = Vec::new();
         for (part, one) in said.parts.iter().enumerate() {
             let at = At { message: index, part };
             if !page.takes(at, said.role, one) {
                 continue;
             }
-            let spelled = page.spelled(at, one);
-            let item = match (one.bit(), spelled) {
-                (_, Some(raw)) if raw.form == Form::Message => Some(tight(raw.json).into_owned()),
-                (Bit::Call(call), _) => page.entry(at).map(|entry| self::call(&entry, call)),
-                (Bit::Answer(answer), _) => self::answer(page, at, answer),
-                (_, Some(raw)) => {
-                    pieces.push(Piece::Block(tight(raw.json).into_owned()));
+            match (one.bit(), page.spelled(at, one)) {
+                (_, Some(raw)) if raw.form != Form::Message => {
+                    pieces.push(Piece::Block(tight(raw.json)));
                     continue;
                 }
+                (Bit::Text(text), None) if one.notes().is_some_and(|notes| notes.refusal) => {
+                    let mut block = String::from("{\"type\":\"refusal\",\"refusal\":");
+                    text.write(&mut block);
+                    block.push('}');
+                    pieces.push(Piece::Block(block.into()));
+                    continue;
+                }
+                // Beside something else it says nothing.
+                (Bit::Text(text), None) if text.is_empty() && said.parts.len() > 1 => continue,
                 (Bit::Text(text), None) => {
-                    pieces.push(Piece::Text(text.as_ref().into()));
+                    pieces.push(Piece::Text(text));
                     continue;
                 }
                 (Bit::Media(media), None) => {
                     pieces.push(match self::media(media) {
-                        Some(block) => Piece::Block(block),
-                        None => Piece::Text(page.left_out(at, media).into()),
+                        Some(block) => Piece::Block(block.into()),
+                        None => Piece::Ours(page.left_out(at, media).into()),
                     });
                     continue;
                 }
-                (Bit::Reasoning(_) | Bit::Other(_), None) => None,
-            };
+                _ => {}
+            }
             // What was said before stands before.
-            out.extend(message(said, &std::mem::take(&mut pieces)));
-            out.extend(item);
+            message(page, said, &pieces, out);
+            pieces.clear();
+            match (one.bit(), page.spelled(at, one)) {
+                (_, Some(raw)) => {
+                    page.outline.give_up();
+                    next(out);
+                    tight_into(out, raw.json);
+                }
+                (Bit::Call(call), None) => self::call(page, at, call, out),
+                (Bit::Answer(answer), None) => self::answer(page, at, answer, out),
+                (Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Other(_), None) => {}
+            }
         }
-        out.extend(message(said, &pieces));
+        message(page, said, &pieces, out);
     }
-    out
 }
 
-fn message(said: &Said<'_>, pieces: &[Piece<'_>]) -> Option<String> {
+fn message(page: &mut Page<'_, '_>, said: &Said<'_>, pieces: &[Piece<'_>], out: &mut String) {
     let members = said.members(Wire::OpenaiResponses);
     if pieces.is_empty() && members.is_empty() {
-        return None;
+        return;
     }
-    let role = match said.role {
-        Speaker::System => "system",
-        Speaker::Developer => "developer",
-        Speaker::User => "user",
-        Speaker::Assistant => "assistant",
-    };
-    let content = match pieces {
+    next(out);
+    let start = out.len();
+    out.push_str(match said.role {
+        Speaker::System => "{\"type\":\"message\",\"role\":\"system\",\"content\":",
+        Speaker::Developer => "{\"type\":\"message\",\"role\":\"developer\",\"content\":",
+        Speaker::User => "{\"type\":\"message\",\"role\":\"user\",\"content\":",
+        Speaker::Assistant => "{\"type\":\"message\",\"role\":\"assistant\",\"content\":",
+    });
+    match pieces {
         // As it was: a string.
-        [Piece::Text(text)] if said.wire() == Some(Wire::OpenaiResponses) => quote(text),
-        pieces if said.role == Speaker::Assistant => list(&as_blocks(pieces, output_text)),
-        pieces => list(&as_blocks(pieces, input_text)),
-    };
-    let mut out = format!("{{\"type\":\"message\",\"role\":\"{role}\",\"content\":{content}");
+        [Piece::Text(text)] if said.wire() == Some(Wire::OpenaiResponses) => {
+            page.outline.give_up();
+            text.write(out);
+        }
+        pieces => blocks(page, said.role, pieces, out),
+    }
     for member in members {
+        page.outline.give_up();
         out.push(',');
-        out.push_str(&tight(member));
+        tight_into(out, member);
     }
     out.push('}');
-    Some(out)
-}
-
-fn input_text(words: &str) -> String {
-    format!("{{\"type\":\"input_text\",\"text\":{}}}", quote(words))
-}
-
-fn output_text(words: &str) -> String {
-    format!("{{\"type\":\"output_text\",\"text\":{}}}", quote(words))
-}
-
-fn call(entry: &Entry<'_>, call: &Call<'_>) -> String {
-    let (id, name) = (quote(entry.id.as_deref().unwrap_or("")), quote(&entry.name));
-    let (kind, key) = match entry.family {
-        Family::Custom => ("custom_tool_call", "input"),
-        // A built-in tool without its own answer is told as a function.
-        _ => ("function_call", "arguments"),
+    let role = match said.role {
+        Speaker::System => Role::System,
+        Speaker::Developer => Role::Developer,
+        Speaker::User => Role::User,
+        Speaker::Assistant => Role::Assistant,
     };
-    let input = quote(&as_text(call));
-    format!("{{\"type\":\"{kind}\",\"call_id\":{id},\"name\":{name},\"{key}\":{input}}}")
+    page.outline.message(role, Span::new(start, out.len()), Content::List);
 }
 
-fn answer(page: &mut Page<'_, '_>, at: At, answer: &Answer<'_>) -> Option<String> {
-    let entry = page.entry(at)?;
+fn blocks(page: &mut Page<'_, '_>, role: Speaker, pieces: &[Piece<'_>], out: &mut String) {
+    let text = if role == Speaker::Assistant { output_text } else { input_text };
+    out.push('[');
+    for piece in pieces {
+        next(out);
+        let start = out.len();
+        match (piece, piece.words()) {
+            (Piece::Block(block), _) => {
+                page.outline.give_up();
+                out.push_str(block);
+            }
+            (_, Some(words)) => {
+                text(out, words);
+                page.outline.text(Span::new(start, out.len()), words);
+            }
+            _ => {}
+        }
+    }
+    out.push(']');
+}
+
+fn input_text(out: &mut String, words: &Words<'_>) {
+    out.push_str("{\"type\":\"input_text\",\"text\":");
+    words.write(out);
+    out.push('}');
+}
+
+fn output_text(out: &mut String, words: &Words<'_>) {
+    out.push_str("{\"type\":\"output_text\",\"text\":");
+    words.write(out);
+    out.push('}');
+}
+
+fn call(page: &mut Page<'_, '_>, at: At, call: &Call<'_>, out: &mut String) {
+    let Some(entry) = page.ledger.entry(at) else { return };
+    next(out);
+    let start = out.len();
+    let (kind, input) = match entry.family {
+        Family::Custom => ("{\"type\":\"custom_tool_call\",\"call_id\":", ",\"input\":"),
+        // A built-in tool without its own answer is told as a function.
+        _ => ("{\"type\":\"function_call\",\"call_id\":", ",\"arguments\":"),
+    };
+    out.push_str(kind);
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"name\":");
+    string(out, &entry.name);
+    out.push_str(input);
+    as_text(out, call);
+    out.push('}');
+    let span = Span::new(start, out.len());
+    page.outline.call(span, entry, plain(entry.family), false);
+    page.outline.message(Role::Assistant, span, Content::Absent);
+}
+
+/// The kind of tool as which a call is written.
+fn plain(family: Family) -> Family {
+    match family {
+        Family::Custom => Family::Custom,
+        _ => Family::Function,
+    }
+}
+
+fn answer<'h, 'a>(page: &mut Page<'h, 'a>, at: At, answer: &'h Answer<'a>, out: &mut String) {
+    let Some(entry) = page.entry(at) else { return };
     page.unmarked(at, answer);
     let told = page.tell(at, answer, media, |_| None);
-    let kind = match entry.family {
-        Family::Custom => "custom_tool_call_output",
-        _ => "function_call_output",
-    };
-    let output = match lone_text(&told.pieces) {
-        Some(text) => quote(text),
-        None => list(&as_blocks(&told.pieces, input_text)),
-    };
-    let id = quote(entry.id.as_deref().unwrap_or(""));
-    Some(format!("{{\"type\":\"{kind}\",\"call_id\":{id},\"output\":{output}}}"))
+    next(out);
+    let start = out.len();
+    out.push_str(match entry.family {
+        Family::Custom => "{\"type\":\"custom_tool_call_output\",\"call_id\":",
+        _ => "{\"type\":\"function_call_output\",\"call_id\":",
+    });
+    string(out, entry.id.as_deref().unwrap_or(""));
+    out.push_str(",\"output\":");
+    let inside = out.len();
+    text_or_blocks(out, &told.pieces, input_text);
+    let content = Span::new(inside, out.len());
+    out.push('}');
+    let span = Span::new(start, out.len());
+    let empty = matches!(content.of(out), "\"\"" | "[]");
+    let family = plain(entry.family);
+    page.outline.answer(span, &entry, Written { content, empty, named: false, family });
+    page.outline.message(Role::Answer, span, Content::Absent);
 }
 
 fn media(media: &Media<'_>) -> Option<String> {
@@ -128,7 +203,9 @@ fn media(media: &Media<'_>) -> Option<String> {
     };
     let name = media.name.as_deref();
     Some(match (media.kind, &media.source) {
-        (_, Source::Text(words)) => input_text(&document(name, words)),
+        (_, Source::Text(words)) => {
+            format!("{{\"type\":\"input_text\",\"text\":{}}}", quote(&document(name, words)))
+        }
         (MediaKind::Image, Source::Data(data)) => {
             format!("{{\"type\":\"input_image\",\"image_url\":{}}}", data_url(data, "image/png"))
         }

@@ -1,8 +1,8 @@
 //! A history in turns: neighbours joined where the format wants it, answers behind their calls.
 
-use foxwedge_core::{Layout, Wire};
+use foxwedge_core::Wire;
 
-use super::{Lost, page::Page};
+use super::{page::Page, system};
 use crate::canon::{At, Bit, Form, Part, Raw, Said, Speaker, ledger::part_at};
 
 /// What becomes one message; in chat, a run of answers and one message.
@@ -33,41 +33,31 @@ pub(super) fn turns<'h, 'a>(page: &mut Page<'h, 'a>) -> Vec<Turn<'h, 'a>> {
     let mut work = Work { turns: Vec::new(), calls: Vec::new() };
     let history = page.history;
     for (index, said) in history.messages.iter().enumerate() {
-        if !takes(page, index, said) {
+        if system::is_beside(page, index, said) {
             continue;
         }
+        page.fields(index, said);
+        let role = system::role(page, index, said);
         let mut parts = Vec::with_capacity(said.parts.len());
         for (part, one) in said.parts.iter().enumerate() {
             let at = At { message: index, part };
             // An answer with a call stands behind that call.
             let home =
                 matches!(one.bit(), Bit::Answer(_)) && page.ledger.pairs.partner(at).is_some();
-            if !home && page.takes(at, said.role, one) {
+            if !home && page.takes(at, role, one) {
                 parts.push((at, one));
             }
         }
-        if said.role != Speaker::Assistant {
+        if role != Speaker::Assistant {
             work.settle(page);
         }
         let answers = said.parts.len() > parts.len();
         if !parts.is_empty() || !answers && !said.members(page.wire).is_empty() {
-            work.add(page, index, said.role, parts);
+            work.add(page, index, role, parts);
         }
     }
     work.settle(page);
     work.turns
-}
-
-/// Whether the list has a place for a message at all.
-fn takes(page: &mut Page<'_, '_>, index: usize, said: &Said<'_>) -> bool {
-    let instructions = matches!(said.role, Speaker::System | Speaker::Developer);
-    let own = said.wire() == Some(page.wire);
-    if instructions && !own && page.wire.layout() == Layout::Blocks {
-        let note = "the list of messages has no place for instructions";
-        page.lose(index, Lost::Instructions, note);
-        return false;
-    }
-    true
 }
 
 struct Work<'h, 'a> {

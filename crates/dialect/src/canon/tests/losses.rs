@@ -6,7 +6,7 @@ use super::*;
 fn losses(text: &str, from: Wire, to: Wire) -> String {
     let (_, losses) = encode(&decode(text, from).expect("readable"), to);
     let told: Vec<String> =
-        losses.iter().map(|loss| format!("{:?}@{}", loss.what, loss.message)).collect();
+        losses.iter().map(|loss| format!("{:?}@{}", loss.what, index(loss))).collect();
     told.join(" ")
 }
 
@@ -42,7 +42,7 @@ fn what_is_lost_is_listed() {
         (system, Chat, Bedrock, "Instructions@0"),
         (thought, Anthropic, Anthropic, ""),
         (thought, Anthropic, Chat, "Reasoning@1"),
-        (thought, Anthropic, Bedrock, "Reasoning@1"),
+        (thought, Anthropic, Bedrock, ""),
         (failed, Anthropic, Bedrock, ""),
         (failed, Anthropic, Gemini, ""),
         (failed, Anthropic, Chat, "ErrorMark@2"),
@@ -57,11 +57,19 @@ fn what_is_lost_is_listed() {
         (order, Responses, Chat, "Order@2"),
         (order, Responses, Anthropic, "Order@1"),
         (order, Responses, Gemini, ""),
-        (hosted, Responses, Chat, "Unknown@1"),
+        (hosted, Responses, Chat, "ServerCall@1"),
         (drawn, Gemini, Chat, "Media@1"),
         (swapped, Anthropic, Chat, "Unknown@0 Unknown@1"),
     ];
     for (text, from, to, expected) in table {
         assert_eq!(losses(text, from, to), expected, "{} to {}: {text}", from.name(), to.name());
+    }
+}
+
+/// The message of a loss.
+fn index(loss: &Loss) -> usize {
+    match loss.at {
+        Spot::Message(index) => index,
+        Spot::Request | Spot::Reply => panic!("{loss:?} is of no message"),
     }
 }

@@ -40,7 +40,7 @@ fn act(page: &mut Page, role: Speaker, act: &Act<'_, '_>) {
         }
         Act::Media(media) => self::media(page, media),
         Act::Reasoning(reasoning) => {
-            let seal = if reasoning.sealed { ", sealed by the provider" } else { "" };
+            let seal = if reasoning.is_sealed() { ", sealed by the provider" } else { "" };
             if reasoning.text.trim().is_empty() {
                 page.element("p", "aside", &format!("Reasoning that cannot be read{seal}"));
                 page.raw("\n");

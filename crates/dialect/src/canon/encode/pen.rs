@@ -1,0 +1,115 @@
+//! Writes JSON: values and the commas between them.
+
+use std::borrow::Cow;
+
+use crate::json::escape_into;
+
+/// Adds the comma before the next element of a list or the next field of an object.
+pub(crate) fn next(out: &mut String) {
+    if !out.ends_with(['[', '{']) {
+        out.push(',');
+    }
+}
+
+/// Adds a JSON string.
+pub(crate) fn string(out: &mut String, text: &str) {
+    out.push('"');
+    escape_into(out, text);
+    out.push('"');
+}
+
+/// Adds a JSON text without white space between its values. Its strings stay as they are spelled.
+pub(crate) fn tight_into(out: &mut String, json: &str) {
+    let mut rest = json;
+    loop {
+        let Some(quote) = memchr::memchr(b'"', rest.as_bytes()) else {
+            return outside(out, rest);
+        };
+        let (before, from) = rest.split_at(quote);
+        outside(out, before);
+        let end = end_of_string(from);
+        let (string, behind) = from.split_at(end);
+        out.push_str(string);
+        rest = behind;
+    }
+}
+
+fn outside(out: &mut String, text: &str) {
+    if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        out.extend(text.chars().filter(|c| !c.is_ascii_whitespace()));
+    } else {
+        out.push_str(text);
+    }
+}
+
+/// Where the string ends that a text begins with.
+fn end_of_string(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += found;
+        if bytes.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    text.len()
+}
+
+/// A JSON text without white space between its values.
+pub(crate) fn tight(json: &str) -> Cow<'_, str> {
+    if !json.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    tight_into(&mut out, json);
+    Cow::Owned(out)
+}
+
+/// Containers inside containers that still fit into a document.
+pub(crate) const DEEPEST: usize = 480;
+
+/// Whether the containers of a JSON text are nested so deep that it fits nowhere.
+pub(crate) fn is_too_deep(json: &str) -> bool {
+    // As many brackets need as many bytes.
+    json.len() > 2 * DEEPEST && depth(json) > DEEPEST
+}
+
+fn depth(json: &str) -> usize {
+    let (mut deepest, mut open) = (0_usize, 0_usize);
+    let (mut inside, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if inside => escaped = true,
+            b'"' => inside = !inside,
+            _ if inside => {}
+            b'{' | b'[' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_white_space_between_values_goes() {
+        let table = [
+            (r#"{"a":1}"#, r#"{"a":1}"#),
+            ("{ \"a b\" :\n[1, \"x \\\" y\"]\t}", r#"{"a b":[1,"x \" y"]}"#),
+            (r#""\\" "#, r#""\\""#),
+            (r#"["\\\" ", "é ü" ]"#, r#"["\\\" ","é ü"]"#),
+        ];
+        for (json, expected) in table {
+            assert_eq!(tight(json), expected);
+        }
+        assert_eq!(depth(r#"{"a":[{"[[[":"]"}],"b":{}}"#), 3);
+    }
+}

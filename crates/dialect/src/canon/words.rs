@@ -1,0 +1,172 @@
+//! What is said, as it was spelled: a text that is unescaped only where somebody reads it, and
+//! written back as it stood.
+
+use std::{borrow::Cow, cell::OnceCell, fmt, ops::Deref};
+
+use crate::json::{escape_into, unescape};
+
+/// A text.
+#[derive(Clone)]
+pub struct Words<'a>(Spelled<'a>);
+
+#[derive(Clone)]
+enum Spelled<'a> {
+    /// As it reads.
+    Plain(Cow<'a, str>),
+    /// The inside of a JSON string with escapes, and how it reads.
+    Escaped(&'a str, OnceCell<Box<str>>),
+}
+
+impl<'a> Words<'a> {
+    /// The inside of a JSON string that was scanned before.
+    pub(crate) fn inside((raw, escaped): (&'a str, bool)) -> Words<'a> {
+        Words(match escaped {
+            true => Spelled::Escaped(raw, OnceCell::new()),
+            false => Spelled::Plain(Cow::Borrowed(raw)),
+        })
+    }
+
+    /// Adds the inside of the JSON string that says it.
+    pub(crate) fn write_inside(&self, out: &mut String) {
+        match &self.0 {
+            Spelled::Plain(text) => escape_into(out, text),
+            Spelled::Escaped(raw, _) => out.push_str(raw),
+        }
+    }
+
+    /// Adds the JSON string that says it.
+    pub(crate) fn write(&self, out: &mut String) {
+        out.push('"');
+        self.write_inside(out);
+        out.push('"');
+    }
+
+    /// Whether it says nothing. Nothing has to be unescaped to know that.
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Spelled::Plain(text) => text.is_empty(),
+            Spelled::Escaped(raw, _) => raw.is_empty(),
+        }
+    }
+
+    /// The spelling of a text with escapes.
+    pub(crate) fn escaped(&self) -> Option<&'a str> {
+        match self.0 {
+            Spelled::Escaped(raw, _) => Some(raw),
+            Spelled::Plain(_) => None,
+        }
+    }
+
+    /// Whether it stands in its document as it reads.
+    pub fn is_as_it_reads(&self) -> bool {
+        matches!(self.0, Spelled::Plain(Cow::Borrowed(_)))
+    }
+
+    /// A text of its own.
+    pub fn into_owned(self) -> String {
+        match self.0 {
+            Spelled::Plain(text) => text.into_owned(),
+            Spelled::Escaped(raw, text) => {
+                text.into_inner().map_or_else(|| unescape(raw), String::from)
+            }
+        }
+    }
+
+    /// The same, for as long as anybody wants.
+    pub fn to_static(&self) -> Words<'static> {
+        Words(Spelled::Plain(Cow::Owned(self.to_string())))
+    }
+}
+
+impl Deref for Words<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match &self.0 {
+            Spelled::Plain(text) => text,
+            Spelled::Escaped(raw, text) => text.get_or_init(|| unescape(raw).into_boxed_str()),
+        }
+    }
+}
+
+impl Default for Words<'_> {
+    fn default() -> Self {
+        Words(Spelled::Plain(Cow::Borrowed("")))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Words<'a> {
+    fn from(text: Cow<'a, str>) -> Words<'a> {
+        Words(Spelled::Plain(text))
+    }
+}
+
+impl<'a> From<&'a str> for Words<'a> {
+    fn from(text: &'a str) -> Words<'a> {
+        Words(Spelled::Plain(Cow::Borrowed(text)))
+    }
+}
+
+impl From<String> for Words<'_> {
+    fn from(text: String) -> Self {
+        Words(Spelled::Plain(Cow::Owned(text)))
+    }
+}
+
+impl AsRef<str> for Words<'_> {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq for Words<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Words<'_> {}
+
+impl PartialEq<str> for Words<'_> {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Words<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Display for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_written_as_it_was_spelled() {
+        let table = [
+            (Words::inside((r"a\/\u00e9\n", true)), "a/é\n", r#""a\/\u00e9\n""#),
+            (Words::inside(("plain é", false)), "plain é", "\"plain é\""),
+            (Words::from("a\"b\\\n\u{1}"), "a\"b\\\n\u{1}", r#""a\"b\\\n\u0001""#),
+        ];
+        for (words, says, written) in table {
+            let mut out = String::new();
+            words.write(&mut out);
+            assert_eq!((&*words, out.as_str()), (says, written));
+            assert_eq!(words.clone().into_owned(), says);
+        }
+    }
+}

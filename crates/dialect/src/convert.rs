@@ -1,0 +1,74 @@
+//! Conversion: a request or an answer of one format, in another.
+//!
+//! Everything goes through the canonical model, and repair runs on both sides of it: what is broken
+//! is mended where it stands, before anything crosses, and what the target's provider would refuse
+//! is mended behind. What cannot be carried is a list of typed losses. Pure, and the same bytes give
+//! the same bytes.
+
+mod request;
+mod response;
+mod textual;
+
+use foxwedge_core::{Edit, Finding, Policy, Profile, Wire};
+
+use crate::canon::{Loss, Renamed};
+
+pub use request::request;
+pub use response::{Answered, response};
+
+/// How a conversion is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Whose rules the result has to obey; those of the target format's owner if not told.
+    pub profile: Option<Profile>,
+    /// What repairs may do.
+    pub policy: Policy,
+    /// How calls and answers are spelled.
+    pub tools: Tools,
+    /// The model of the result; as it was if not told.
+    pub model: Option<String>,
+    /// Ids that an earlier conversion replaced: they come back.
+    pub restore: Vec<Renamed>,
+    /// Tells answers apart that have no ids of their own.
+    pub seed: String,
+}
+
+impl Options {
+    /// Whose rules a result in that format has to obey.
+    pub fn profile(&self, to: Wire) -> Profile {
+        self.profile.unwrap_or(Profile::of(to))
+    }
+}
+
+/// How calls and answers are spelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Tools {
+    /// As the format spells them.
+    #[default]
+    Native,
+    /// As text, for models that know no tools.
+    Text,
+}
+
+/// A request in another format.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The request: an object if it was one or has instructions beside its messages, else the bare
+    /// list.
+    pub body: String,
+    /// What could not be carried.
+    pub losses: Vec<Loss>,
+    /// Ids that the target does not take, and what stands for them.
+    pub renamed: Vec<Renamed>,
+    /// What was mended before it crossed.
+    pub before: Vec<Edit>,
+    /// What was mended behind, for the target.
+    pub behind: Vec<Edit>,
+    /// What the target's provider still refuses: there is no repair that may be done unasked.
+    pub left: Vec<Finding>,
+    /// Messages that crossed.
+    pub messages: usize,
+}
+
+#[cfg(test)]
+mod tests;

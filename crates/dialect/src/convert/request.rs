@@ -1,0 +1,220 @@
+//! Requests: mended, told, spelled anew, and mended again for whoever takes them.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{Body, Draft, Edit, Finding, Profile, Question, RuleSet, Span, Wire, repair};
+
+use super::{Converted, Options, Tools, textual};
+use crate::{
+    Frame, Want,
+    canon::{
+        Loss, Lost, Pairs, Request, Spot, Words, decode,
+        encode::{Target, Written, write},
+        requests,
+    },
+    document::list_key,
+    error::ReadError,
+    read, splice, want,
+};
+
+/// Converts a request, or a bare list of messages.
+///
+/// # Errors
+/// If the text is not JSON, or holds no list of messages of that format.
+pub fn request(
+    source: &str,
+    from: Wire,
+    to: Wire,
+    options: &Options,
+) -> Result<Converted, ReadError> {
+    // What is as it should be is told at once; everything else is read closely and mended first.
+    if let Some(request) = decode::whole_request(source, from) {
+        return tell(request, from, to, options, Vec::new());
+    }
+    let (source, before) = mended(source, from, options)?;
+    tell(decode::request(&source, from)?, from, to, options, before)
+}
+
+/// The document, with calls and answers joined: nothing that is broken crosses.
+fn mended<'s>(
+    source: &'s str,
+    from: Wire,
+    options: &Options,
+) -> Result<(Cow<'s, str>, Vec<Edit>), ReadError> {
+    let profile = Profile::of(from);
+    let question = Question { profile, rules: joining(profile), policy: options.policy };
+    let reading = read(source, from, want(profile))?;
+    let (patched, repair) = reading.fix(&question);
+    if repair.is_untouched() {
+        return Ok((Cow::Borrowed(source), Vec::new()));
+    }
+    Ok((Cow::Owned(patched.to_string()), repair.edits))
+}
+
+/// The rules about which answer belongs to which call. All others are the target's.
+fn joining(profile: Profile) -> RuleSet {
+    const CODES: [u16; 9] = [101, 102, 103, 104, 201, 304, 407, 601, 602];
+    let all = RuleSet::of(profile);
+    let mut rules = RuleSet::default();
+    CODES.into_iter().filter(|code| all.has(*code)).for_each(|code| rules.add(code));
+    rules
+}
+
+/// Spells a request in another format.
+fn tell(
+    (mut request, mut pairs): (Request<'_>, Pairs),
+    from: Wire,
+    to: Wire,
+    options: &Options,
+    before: Vec<Edit>,
+) -> Result<Converted, ReadError> {
+    let messages = request.history.messages.len();
+    let mut losses = Vec::new();
+    if let Some(model) = &options.model {
+        request.settings.model = Some(Words::from(model.as_str()));
+        // A list has no place for a model.
+        request.object = true;
+    }
+    let mut added = 0;
+    if options.tools == Tools::Text {
+        added = textual::tell(&mut request, &pairs, &mut losses);
+        pairs = Pairs::of(&request.history);
+    }
+    let profile = options.profile(to);
+    let target = target(profile, to, options);
+    let mut around = Around::default();
+    let (body, mut written) = write(&request.history, &target, pairs, |out, instructions| {
+        around = Around::write(&request, from, to, instructions, out, &mut losses);
+        around.object
+    });
+    losses.extend(written.losses.drain(..).map(|loss| as_it_was(loss, added)));
+    losses.sort_by_key(|loss| loss.at);
+    let renamed = std::mem::take(&mut written.renamed);
+    let done = accepted(body, written, around, profile, to, options)?;
+    Ok(Converted {
+        body: done.body,
+        losses,
+        renamed,
+        before,
+        behind: done.edits,
+        left: done.left,
+        messages,
+    })
+}
+
+fn target(profile: Profile, to: Wire, options: &Options) -> Target {
+    let back = options.restore.iter().filter(|renamed| !renamed.old.is_empty());
+    let restore = back.map(|renamed| (renamed.new.clone(), renamed.old.clone())).collect();
+    Target { restore, beside: true, ..Target::new(profile, to) }
+}
+
+/// What stands around the list of messages.
+#[derive(Default)]
+struct Around {
+    object: bool,
+    /// What it says about the conversation; `None` if only a reader can tell.
+    body: Option<Body<'static>>,
+}
+
+impl Around {
+    /// Begins the document: an object if it was one, or has instructions beside its messages.
+    fn write(
+        request: &Request<'_>,
+        from: Wire,
+        to: Wire,
+        instructions: bool,
+        out: &mut String,
+        losses: &mut Vec<Loss>,
+    ) -> Around {
+        if !request.object && !instructions {
+            return Around { object: false, body: Some(Body::default()) };
+        }
+        out.push('{');
+        if request.object {
+            requests::write(&request.settings, Some(from), to, out, losses);
+        }
+        let others = instructions || out.len() > 1;
+        Around { object: true, body: around(out, to, others) }
+    }
+}
+
+/// Reads what the fields before the list say.
+fn around(out: &mut String, to: Wire, request: bool) -> Option<Body<'static>> {
+    let before = out.len();
+    for piece in ["\"", list_key(to), "\":[]}"] {
+        out.push_str(piece);
+    }
+    let reading = read(out, to, Want::default()).ok();
+    let body = reading.map(|reading| reading.draft.body);
+    let body = body.filter(|body| body.surrogates.is_empty()).map(|body| Body {
+        request,
+        stateful: body.stateful,
+        model: body.model.map(|model| Cow::Owned(model.into_owned())),
+        thinking: body.thinking,
+        unstored: body.unstored,
+        tools: body.tools,
+        surrogates: Vec::new(),
+        flaws: Vec::new(),
+    });
+    out.truncate(before);
+    body
+}
+
+struct Accepted {
+    body: String,
+    edits: Vec<Edit>,
+    left: Vec<Finding>,
+}
+
+/// The document as its provider takes it.
+fn accepted(
+    body: String,
+    written: Written<'_>,
+    around: Around,
+    profile: Profile,
+    to: Wire,
+    options: &Options,
+) -> Result<Accepted, ReadError> {
+    let question = Question { profile, rules: RuleSet::of(profile), policy: options.policy };
+    // Arguments that are strings are looked into by readers only.
+    let (list, object) = (written.list, around.object);
+    let known = around.body.filter(|_| !profile.parses_arguments());
+    let outlined = known.and_then(|around| written.outline.finish(&body, around));
+    let (draft, frame) = match outlined {
+        Some(draft) => {
+            debug_assert!(is_as_read(&draft, &body, to), "not what a reader sees: {body}");
+            (draft, Frame { document: Span::new(0, body.len()), list: Some(list), object })
+        }
+        None => {
+            let reading = read(&body, to, want(profile))?;
+            (reading.draft, reading.frame)
+        }
+    };
+    let repair = repair(&draft, &question);
+    if repair.is_untouched() {
+        let left = repair.after.findings;
+        return Ok(Accepted { body, edits: Vec::new(), left });
+    }
+    let text = splice::apply(&draft, frame, &repair).to_string();
+    Ok(Accepted { body: text, edits: repair.edits, left: repair.after.findings })
+}
+
+/// Whether an outline is what a reader sees. For debug builds.
+fn is_as_read(draft: &Draft<'_>, body: &str, to: Wire) -> bool {
+    read(body, to, Want::default())
+        .is_ok_and(|reading| format!("{:?}", reading.draft) == format!("{draft:?}"))
+}
+
+/// A loss at the message it had before so many were put in front.
+fn as_it_was(loss: Loss, added: usize) -> Loss {
+    let at = match loss.at {
+        Spot::Message(index) => Spot::Message(index.saturating_sub(added)),
+        other => other,
+    };
+    Loss { at, ..loss }
+}
+
+/// Something of the request that has no place.
+pub(super) fn lost(what: Lost, note: impl Into<String>) -> Loss {
+    Loss { what, at: Spot::Request, note: note.into() }
+}

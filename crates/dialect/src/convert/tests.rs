@@ -1,0 +1,136 @@
+//! Requests on hand-written documents. The laws are tried elsewhere, on generated ones.
+
+use foxwedge_core::Wire;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn converted(source: &Value, from: Wire, to: Wire) -> (Value, Converted) {
+    let done = request(&source.to_string(), from, to, &Options::default()).expect("readable");
+    (serde_json::from_str(&done.body).expect("JSON"), done)
+}
+
+#[test]
+fn a_request_crosses_with_everything_around_it() {
+    let source = json!({
+        "model": "m",
+        "max_tokens": 100,
+        "system": "Be kind.",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"x": 1}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]}],
+    });
+    let (body, done) = converted(&source, Wire::Anthropic, Wire::OpenaiChat);
+    assert_eq!(
+        body["messages"],
+        json!([
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "toolu_1", "type": "function",
+                 "function": {"name": "f", "arguments": "{\"x\":1}"}}]},
+            {"role": "tool", "tool_call_id": "toolu_1", "content": "ok"}])
+    );
+    assert_eq!((&body["model"], done.losses.len(), done.left.len()), (&json!("m"), 0, 0));
+    let (back, _) = converted(&body, Wire::OpenaiChat, Wire::Anthropic);
+    assert_eq!(back["system"], json!([{"type": "text", "text": "Be kind."}]));
+    assert_eq!(back["messages"], source["messages"]);
+}
+
+#[test]
+fn a_list_stays_a_list_unless_its_instructions_need_a_place() {
+    let hi = json!({"role": "user", "content": "hi"});
+    let (body, _) = converted(&json!([hi]), Wire::OpenaiChat, Wire::Anthropic);
+    assert_eq!(body, json!([hi]));
+    let system = json!({"role": "system", "content": "kind"});
+    let (body, done) = converted(&json!([system, hi]), Wire::OpenaiChat, Wire::Gemini);
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "kind"}]},
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+    });
+    assert_eq!((body, done.losses.len()), (expected, 0));
+}
+
+#[test]
+fn nothing_broken_crosses() {
+    let call = |id: &str| {
+        json!({"role": "assistant", "content": "", "tool_calls": [
+        {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}]})
+    };
+    let source = json!([
+        {"role": "user", "content": "go"},
+        call("a"),
+        {"role": "user", "content": "stop"},
+        {"role": "tool", "tool_call_id": "z", "content": "lost words"},
+        {"role": "user", "content": "on"}]);
+    for to in Wire::ALL {
+        let (body, done) = converted(&source, Wire::OpenaiChat, to);
+        assert_eq!(done.left.len(), 0, "{body}");
+        assert!(body.to_string().contains("lost words"), "{body}");
+        assert_eq!(done.before.iter().map(|edit| edit.code).collect::<Vec<_>>(), [102, 101]);
+    }
+}
+
+#[test]
+fn ids_come_back() {
+    let call = |id: &str| {
+        json!({"id": id, "type": "function",
+        "function": {"name": "get", "arguments": "{}"}})
+    };
+    let source = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "x", "tool_calls": [call("functions.get:0"), call("functions.get:1")]},
+        {"role": "tool", "tool_call_id": "functions.get:0", "content": "a"},
+        {"role": "tool", "tool_call_id": "functions.get:1", "content": "b"}]);
+    let (body, done) = converted(&source, Wire::OpenaiChat, Wire::Anthropic);
+    assert_eq!(done.renamed.len(), 2);
+    let options = Options { restore: done.renamed, ..Options::default() };
+    let back =
+        request(&body.to_string(), Wire::Anthropic, Wire::OpenaiChat, &options).expect("readable");
+    assert_eq!(serde_json::from_str::<Value>(&back.body).expect("JSON"), source);
+}
+
+#[test]
+fn tools_as_text_leave_no_call_and_no_answer() {
+    let source = json!({"model": "m", "messages": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function",
+            "function": {"name": "get", "arguments": "{\"x\":1}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "found"}],
+        "tools": [{"type": "function", "function": {"name": "get", "description": "Gets.",
+            "parameters": {"type": "object"}}}]});
+    let options = Options { tools: Tools::Text, ..Options::default() };
+    for to in Wire::ALL {
+        let done = request(&source.to_string(), Wire::OpenaiChat, to, &options).expect("readable");
+        for word in ["tool_use", "tool_calls", "functionCall", "function_call\"", "toolUse"] {
+            assert!(!done.body.contains(word), "{}", done.body);
+        }
+        for word in ["<tool_call name=", "found", "Gets."] {
+            assert!(done.body.contains(&word.replace('"', "\\\"")), "{word}: {}", done.body);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_an_error_with_its_place() {
+    let table = [
+        (
+            "[{\"role\":\"user\",\"content\":5}]",
+            "messages[0]: `content` is neither text nor a list",
+        ),
+        (
+            "[{\"role\":\"user\",\"role\":\"user\",\"content\":\"\"}]",
+            "messages[0]: the field `role` stands there twice",
+        ),
+        ("[{\"role\":\"assistant\",\"tool_calls\":{}}]", "messages[0]: `tool_calls` is not a list"),
+        ("{", "the text ends where a string should be"),
+        ("{\"model\":\"m\"}", "the document has no `messages`"),
+    ];
+    for (source, expected) in table {
+        let error = request(source, Wire::OpenaiChat, Wire::Anthropic, &Options::default());
+        assert_eq!(error.expect_err(source).to_string(), expected, "{source}");
+    }
+}

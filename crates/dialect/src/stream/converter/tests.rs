@@ -1,0 +1,382 @@
+use std::borrow::Cow;
+
+use foxwedge_core::Family;
+use serde_json::Value as Json;
+
+use super::*;
+use crate::{
+    canon::{
+        Bit, Call, Citation, Notes as Beside, Part, Reasoning, Reply, Seal, Stop, Usage, Words,
+        replies::encode_reply,
+    },
+    stream::{
+        collect::Ending,
+        event::{Opened, Piece},
+        order::lent,
+    },
+};
+
+fn text(words: &'static str) -> Part<'static> {
+    Part::new(Bit::Text(words.into()))
+}
+
+fn refusal(words: &'static str) -> Part<'static> {
+    text(words).with(Beside { refusal: true, ..Beside::default() })
+}
+
+fn cited(
+    words: &'static str,
+    quote: Option<&'static str>,
+    span: Option<(u64, u64)>,
+) -> Part<'static> {
+    let citation = Citation {
+        url: Some("https://a.b/".into()),
+        title: Some("A \"title\"".into()),
+        quote: quote.map(Words::from),
+        span,
+    };
+    text(words).with(Beside { citations: vec![citation], ..Beside::default() })
+}
+
+fn thought(words: &'static str, seal: Seal<'static>) -> Part<'static> {
+    Part::new(Bit::Reasoning(Reasoning { text: words.into(), seal }))
+}
+
+fn call(id: &'static str, family: Family, arguments: &'static str) -> Part<'static> {
+    Part::new(Bit::Call(Call {
+        id: Some(Cow::Borrowed(id)),
+        name: Cow::Borrowed("lookup"),
+        family,
+        arguments: arguments.into(),
+        signature: None,
+    }))
+}
+
+fn signed_call(id: &'static str, arguments: &'static str) -> Part<'static> {
+    let Bit::Call(call) = call(id, Family::Function, arguments).into_bit() else {
+        panic!("a call");
+    };
+    Part::new(Bit::Call(Call { signature: Some("c2lnbg==".into()), ..call }))
+}
+
+/// An answer with everything that a format can hold.
+fn rich(wire: Wire) -> Reply<'static> {
+    let function = Family::Function;
+    let signed = || Seal::Signed("c2ln".into());
+    let redacted = || Seal::Redacted("cmVk".into());
+    let quote = Some("he said \"so\"");
+    let parts = match wire {
+        Wire::OpenaiChat => vec![
+            thought("Hm.\n", Seal::Open),
+            cited("It is \"20°\" 𝄞.", None, Some((3, 8))),
+            refusal("No."),
+            signed_call("call_1", r#"{"city": "Köln"}"#),
+            call("call_2", function, "{}"),
+            call("call_3", Family::Custom, "*** \"a\"\n\\"),
+        ],
+        Wire::OpenaiResponses => vec![
+            thought("Hm.\n", Seal::Encrypted("ZW5j".into())),
+            thought("", Seal::Encrypted("ZW5j".into())),
+            cited("It is \"20°\" 𝄞.", None, Some((3, 8))),
+            text("So:"),
+            refusal("No."),
+            call("call_1", function, r#"{"city": "Köln"}"#),
+            call("call_2", function, "{}"),
+            call("call_3", Family::Custom, "*** \"a\"\n\\"),
+            text("Done."),
+        ],
+        Wire::Anthropic | Wire::Bedrock => vec![
+            thought("Hm.\n", signed()),
+            thought("", redacted()),
+            thought("Open.", Seal::Open),
+            cited("It is \"20°\" 𝄞.", quote, None),
+            text("So:"),
+            call("tooluse_1", function, r#"{"city": "Köln"}"#),
+            call("tooluse_2", function, "{}"),
+            text("Done."),
+        ],
+        Wire::Gemini => vec![
+            thought("Hm.\n", signed()),
+            text("It is \"20°\" 𝄞."),
+            signed_call("call_1", r#"{"city": "Köln"}"#),
+            call("call_2", function, "{}"),
+            text("Done."),
+        ],
+    };
+    let named = wire != Wire::Bedrock;
+    Reply {
+        wire: Some(wire),
+        id: Some(Words::from("the \"id\"")).filter(|_| named),
+        model: Some(Words::from("model-1")).filter(|_| named),
+        created: Some(1_700_000_000)
+            .filter(|_| matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses)),
+        parts,
+        stop: Some(Stop::Calls),
+        usage: Usage {
+            input: Some(100),
+            output: Some(50),
+            cached: Some(40),
+            stored: Some(0).filter(|_| wire == Wire::OpenaiResponses),
+            reasoning: Some(20).filter(|_| wire != Wire::Bedrock),
+        },
+    }
+}
+
+fn stream(reply: &Reply<'_>, to: Wire) -> (Vec<u8>, Finished) {
+    write_stream(&Outcome::Reply(reply.clone()), to, Options::default())
+}
+
+/// A plain answer that every format can hold but for what stands beside it.
+fn plain() -> Reply<'static> {
+    Reply {
+        id: Some("r".into()),
+        model: Some("m".into()),
+        parts: vec![
+            text("A\nb"),
+            call("call_1", Family::Function, r#"{"a":[1,"}"]}"#),
+            call("call_2", Family::Function, "{}"),
+        ],
+        stop: Some(Stop::Calls),
+        usage: Usage { input: Some(3), output: Some(4), ..Usage::default() },
+        ..Reply::default()
+    }
+}
+
+#[test]
+fn a_whole_answer_that_is_told_in_pieces_is_the_same_put_together() {
+    for wire in Wire::ALL {
+        let reply = rich(wire);
+        let mut collected = Collected::new(Some(wire));
+        tell(&Outcome::Reply(reply.clone()), &mut collected);
+        let collection = collected.done();
+        assert_eq!(collection.reply, reply, "{wire:?}");
+        assert_eq!((collection.ending, collection.skipped), (Ending::Whole, Vec::new()));
+    }
+}
+
+#[test]
+fn what_is_written_is_read_as_it_was() {
+    for wire in Wire::ALL {
+        let reply = rich(wire);
+        let (bytes, finished) = stream(&reply, wire);
+        let collection = collect(wire, &bytes).expect("a stream");
+        assert_eq!(collection.ending, Ending::Whole, "{wire:?}");
+        assert_eq!(collection.reply, reply, "{wire:?}");
+        assert_eq!(collection.skipped, Vec::new(), "{wire:?}");
+        assert_eq!((finished.skipped, finished.renamed), (Vec::new(), Vec::new()), "{wire:?}");
+        assert!(finished.complete && !finished.failed);
+    }
+}
+
+#[test]
+fn a_plain_answer_survives_every_pair_of_formats() {
+    for from in Wire::ALL {
+        let (source, _) = stream(&plain(), from);
+        for to in Wire::ALL {
+            let (bytes, finished) = convert(from, to, &source, source.len());
+            assert!(finished.complete && !finished.failed, "{from:?} {to:?}");
+            let found = collect(to, &bytes).expect("a stream").reply;
+            let expected = plain();
+            let without = |part: &Part<'_>| match part.bit() {
+                Bit::Call(call) => format!("{} {}", call.name, call.arguments),
+                other => format!("{other:?}"),
+            };
+            let told = |reply: &Reply<'_>| reply.parts.iter().map(without).collect::<Vec<_>>();
+            assert_eq!(told(&found), told(&expected), "{from:?} {to:?}");
+            let cost = |usage: Usage| (usage.input, usage.output);
+            assert_eq!((found.stop, cost(found.usage)), (expected.stop, cost(expected.usage)));
+            if ![from, to].contains(&Wire::Bedrock) {
+                assert_eq!((found.id, found.model), (expected.id, expected.model));
+            }
+        }
+    }
+}
+
+fn convert(from: Wire, to: Wire, source: &[u8], chunk: usize) -> (Vec<u8>, Finished) {
+    let mut converter = Converter::new(from, to, Options::default());
+    let mut out = Vec::new();
+    for chunk in source.chunks(chunk) {
+        converter.push(chunk, &mut out).expect("a stream");
+    }
+    let finished = converter.finish(&mut out).expect("a stream");
+    (out, finished)
+}
+
+/// The last event of a stream in Responses' format repeats the answer as a body would have it.
+#[test]
+fn the_last_event_holds_the_same_response_as_a_body() {
+    let mut answers: Vec<Reply<'_>> = Wire::ALL.into_iter().map(rich).collect();
+    let parts = vec![text(""), thought("", Seal::Open), text("A"), thought("", Seal::Open)];
+    answers.push(Reply { parts, stop: Some(Stop::Length), ..Reply::default() });
+    for reply in answers {
+        let (bytes, _) = stream(&reply, Wire::OpenaiResponses);
+        let written = String::from_utf8(bytes).expect("text");
+        let last = written.lines().filter_map(|line| line.strip_prefix("data: ")).next_back();
+        let last: Json = serde_json::from_str(last.expect("an event")).expect("JSON");
+        let outcome = Outcome::Reply(reply);
+        let body = encode_reply(&outcome, Wire::OpenaiResponses, "").body;
+        let body: Json = serde_json::from_str(&body).expect("JSON");
+        assert_eq!(last["response"], body);
+    }
+}
+
+#[test]
+fn blocks_in_which_nothing_is_said_are_not_written() {
+    let parts = vec![text(""), thought("", Seal::Open), text("A"), thought("", Seal::Open)];
+    let reply = Reply { parts, stop: Some(Stop::End), ..Reply::default() };
+    for wire in Wire::ALL {
+        let found = collect(wire, &stream(&reply, wire).0).expect("a stream");
+        assert_eq!(found.reply.parts, [text("A")], "{wire:?}");
+    }
+}
+
+#[test]
+fn how_the_bytes_are_cut_does_not_matter() {
+    for from in Wire::ALL {
+        let (source, _) = stream(&rich(from), from);
+        for to in Wire::ALL {
+            let whole = convert(from, to, &source, source.len());
+            for chunk in [1, 2, 3, 7, 100] {
+                assert_eq!(convert(from, to, &source, chunk), whole, "{from:?} {to:?} {chunk}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_never_ends_well() {
+    for from in Wire::ALL {
+        let (source, _) = stream(&rich(from), from);
+        for to in Wire::ALL {
+            for cut in (0..source.len()).step_by(211) {
+                let (bytes, finished) = convert(from, to, &source[..cut], 64);
+                let collection = collect(to, &bytes).expect("a stream");
+                assert_eq!(finished.complete, collection.ending == Ending::Whole, "{cut}");
+                // Only the end of the answer itself may be missing.
+                let whole = &rich(from).parts;
+                let calls = |parts: &[Part<'_>]| {
+                    parts.iter().filter(|part| matches!(part.bit(), Bit::Call(_))).count()
+                };
+                assert!(calls(&collection.reply.parts) <= calls(whole));
+                for part in &collection.reply.parts {
+                    let Bit::Call(call) = part.bit() else { continue };
+                    let known = |part: &Part<'_>| match part.bit() {
+                        Bit::Call(known) => {
+                            known.arguments == call.arguments || known.is_free_text()
+                        }
+                        _ => false,
+                    };
+                    assert!(whole.iter().any(known), "{from:?} {to:?} {cut}: {call:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_stream_are_refused_and_the_client_is_told() {
+    for to in Wire::ALL {
+        let mut converter = Converter::new(Wire::OpenaiChat, to, Options::default());
+        let mut out = Vec::new();
+        let good =
+            b"data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+        converter.push(good, &mut out).expect("a chunk");
+        let before = out.len();
+        let error = converter.push(b"data: {\"id\":\n\n", &mut out).expect_err("no JSON");
+        assert!(out.len() > before);
+        let told = out.len();
+        assert_eq!(converter.push(good, &mut out), Err(error.clone()));
+        assert_eq!(converter.finish(&mut out), Err(error.clone()));
+        assert_eq!(out.len(), told);
+        let collection = collect(to, &out).expect("a stream");
+        let Ending::Failed(failure) = collection.ending else { panic!("{collection:?}") };
+        assert_eq!(failure.kind, Trouble::Server);
+        assert_eq!(failure.message, *error.to_string());
+        assert_eq!(collection.reply.stop, None);
+    }
+}
+
+#[test]
+fn failures_are_told_in_every_format() {
+    for from in Wire::ALL {
+        for to in Wire::ALL {
+            let failure = Failure { kind: Trouble::RateLimit, message: "Wait".into(), code: None };
+            let (bytes, _) = write_stream(&Outcome::Failure(failure), from, Options::default());
+            let (bytes, finished) = convert(from, to, &bytes, 11);
+            assert!(finished.failed && !finished.complete, "{from:?} {to:?}");
+            let Ending::Failed(failure) = collect(to, &bytes).expect("a stream").ending else {
+                panic!("{from:?} {to:?}");
+            };
+            assert_eq!((failure.kind, &*failure.message), (Trouble::RateLimit, "Wait"));
+        }
+    }
+}
+
+#[test]
+fn what_has_to_wait_is_bounded() {
+    let begin = concat!(
+        r#"data: {"id":"a","choices":[{"index":0,"delta":{"tool_calls":["#,
+        r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{"}},"#,
+        r#"{"index":1,"id":"y","function":{"name":"g","arguments":"{"}}]}}]}"#,
+        "\n\n",
+    );
+    let more = concat!(
+        r#"data: {"id":"a","choices":[{"index":0,"delta":{"tool_calls":["#,
+        r#"{"index":1,"function":{"arguments":"0123456789"}}]}}]}"#,
+        "\n\n",
+    );
+    for to in Wire::ALL {
+        let limits = Limits { held: 2000, ..Limits::default() };
+        let options = Options { limits, ..Options::default() };
+        let mut converter = Converter::new(Wire::OpenaiChat, to, options);
+        let mut out = Vec::new();
+        converter.push(begin.as_bytes(), &mut out).expect("a chunk");
+        let mut pushed = 0;
+        let error = loop {
+            pushed += 1;
+            assert!(pushed < 250, "{to:?}");
+            if let Err(error) = converter.push(more.as_bytes(), &mut out) {
+                break error;
+            }
+        };
+        assert!(matches!(error, StreamError::TooLarge { most: 2000, .. }), "{error}");
+        let collection = collect(to, &out).expect("a stream");
+        assert!(matches!(collection.ending, Ending::Failed(_)), "{to:?}");
+    }
+}
+
+#[test]
+fn long_answers_take_no_memory() {
+    let call =
+        Opened::Call { id: None, name: "f".into(), family: Family::Function, signature: None };
+    for to in [Wire::OpenaiChat, Wire::Anthropic, Wire::Bedrock] {
+        for kind in [Opened::Text, Opened::Reasoning, call.clone()] {
+            let mut desk = Desk::new(None, to, Options::default());
+            let mut out = Vec::new();
+            desk.take(Event::Open { block: 0, kind }, &mut out);
+            for _ in 0..200_000 {
+                let piece = Piece::Text(Words::inside((r#"some \"text\" "#, true)));
+                desk.take(Event::More { block: 0, piece }, &mut out);
+                desk.settle(0, &mut out).expect("room");
+                out.clear();
+            }
+            let kept = desk.order.kept() + desk.writer.kept();
+            assert!(kept < 4096, "{to:?}: {kept}");
+        }
+    }
+}
+
+#[test]
+fn what_the_provider_does_not_say_is_taken_from_the_options() {
+    let (source, _) = stream(&plain(), Wire::Bedrock);
+    let head = Head { id: None, model: Some("asked".into()), created: Some(7) };
+    let options = Options { seed: "s".to_owned(), head, ..Options::default() };
+    let mut converter = Converter::new(Wire::Bedrock, Wire::OpenaiChat, options.clone());
+    let mut out = Vec::new();
+    converter.push(&source, &mut out).expect("a stream");
+    converter.finish(&mut out).expect("a stream");
+    let reply = collect(Wire::OpenaiChat, &out).expect("a stream").reply;
+    assert_eq!(reply.model.as_ref().map(lent), Some("asked".into()));
+    assert_eq!(reply.created, Some(7));
+    assert!(reply.id.is_some_and(|id| id.starts_with("chatcmpl-")));
+}

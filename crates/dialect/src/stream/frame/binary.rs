@@ -1,0 +1,210 @@
+//! Amazon's event stream: messages with headers and checksums.
+//!
+//! ```text
+//! total length    4 bytes, big endian, as all numbers
+//! header length   4
+//! checksum        4 of what stands before
+//! headers         each: length of its name 1, name, type 1, value
+//! payload
+//! checksum        4 of everything before
+//! ```
+
+use super::{Each, malformed, text};
+use crate::{
+    json::quote,
+    stream::{Frame, StreamError},
+};
+
+/// The framing has no state of its own: a message says how long it is.
+#[derive(Debug)]
+pub(super) struct Binary;
+
+/// What a message tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind<'k> {
+    /// An event of this type.
+    Event(&'k str),
+    /// An exception of this type.
+    Exception(&'k str),
+}
+
+/// Adds a message.
+pub(crate) fn write(out: &mut Vec<u8>, kind: Kind<'_>, payload: &[u8]) {
+    let (key, name, message) = match kind {
+        Kind::Event(name) => (":event-type", name, "event"),
+        Kind::Exception(name) => (":exception-type", name, "exception"),
+    };
+    let start = out.len();
+    out.extend_from_slice(&[0; PRELUDE]);
+    for (key, value) in
+        [(key, name), (":content-type", "application/json"), (":message-type", message)]
+    {
+        out.push(u8::try_from(key.len()).unwrap_or(u8::MAX));
+        out.extend_from_slice(key.as_bytes());
+        out.push(STRING);
+        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&value.as_bytes()[..length as usize]);
+    }
+    let headers = out.len() - start - PRELUDE;
+    out.extend_from_slice(payload);
+    let total = out.len() - start + CHECKSUM;
+    put(out, start, total);
+    put(out, start + 4, headers);
+    let sum = checksum(&out[start..start + 8]);
+    put(out, start + 8, sum as usize);
+    let sum = checksum(&out[start..]);
+    out.extend_from_slice(&sum.to_be_bytes());
+}
+
+const PRELUDE: usize = 12;
+const CHECKSUM: usize = 4;
+/// The type of a header whose value is text.
+const STRING: u8 = 7;
+
+fn put(out: &mut [u8], at: usize, number: usize) {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    out[at..at + 4].copy_from_slice(&number.to_be_bytes());
+}
+
+/// How many bytes there are up to the end of the message that begins at `at` in the stream.
+pub(super) fn end(kept: &[u8], bytes: &[u8], at: u64) -> Result<Option<usize>, StreamError> {
+    let mut prelude = [0; PRELUDE];
+    let known = kept.len().min(PRELUDE);
+    let more = bytes.len().min(PRELUDE - known);
+    prelude[..known].copy_from_slice(&kept[..known]);
+    prelude[known..known + more].copy_from_slice(&bytes[..more]);
+    if known + more < PRELUDE {
+        return Ok(None);
+    }
+    if number(&prelude, 8) != checksum(&prelude[..8]) {
+        return Err(malformed(at + 8, "the checksum of a message's lengths is wrong"));
+    }
+    let (total, headers) = (number(&prelude, 0) as usize, number(&prelude, 4) as usize);
+    if total < PRELUDE + CHECKSUM || headers > total - PRELUDE - CHECKSUM {
+        return Err(malformed(at, "the lengths of a message do not fit together"));
+    }
+    let left = total - kept.len();
+    Ok((left <= bytes.len()).then_some(left))
+}
+
+/// Hands out the message: its type as the name, its payload as the data.
+pub(super) fn hand_out(bytes: &[u8], at: u64, each: &mut Each<'_>) -> Result<(), StreamError> {
+    let end = bytes.len().saturating_sub(CHECKSUM);
+    if number(bytes, end) != checksum(&bytes[..end]) {
+        return Err(malformed(at + end as u64, "the checksum of a message is wrong"));
+    }
+    let start = PRELUDE + number(bytes, 4) as usize;
+    let headers = Headers::read(&bytes[PRELUDE..start], at + PRELUDE as u64)?;
+    let data_at = at + start as u64;
+    // What has nothing to say beyond its type may say it with nothing.
+    let data = Some(text(&bytes[start..end], data_at)?).filter(|data| !data.is_empty());
+    let data = data.unwrap_or("{}");
+    match headers.kind {
+        Some("exception") => each(Frame { name: headers.exception, data, at: data_at }),
+        // A failure of the connection says in its headers what others say in their payload.
+        Some("error") => {
+            let data = format!("{{\"message\":{}}}", quote(headers.message.unwrap_or_default()));
+            each(Frame { name: headers.error.or(Some("Error")), data: &data, at: data_at })
+        }
+        _ => each(Frame { name: headers.event, data, at: data_at }),
+    }
+}
+
+/// The headers that matter.
+#[derive(Default)]
+struct Headers<'h> {
+    kind: Option<&'h str>,
+    event: Option<&'h str>,
+    exception: Option<&'h str>,
+    error: Option<&'h str>,
+    message: Option<&'h str>,
+}
+
+impl<'h> Headers<'h> {
+    /// Reads headers that begin at `at` in the stream.
+    fn read(bytes: &'h [u8], at: u64) -> Result<Headers<'h>, StreamError> {
+        let mut headers = Headers::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let at = at + (bytes.len() - rest.len()) as u64;
+            let Some(header) = Header::first(&mut rest) else {
+                return Err(malformed(at, "a header of a message goes on behind its end"));
+            };
+            let Some(value) = header.text else { continue };
+            let slot = match header.name {
+                b":message-type" => &mut headers.kind,
+                b":event-type" => &mut headers.event,
+                b":exception-type" => &mut headers.exception,
+                b":error-code" => &mut headers.error,
+                b":error-message" => &mut headers.message,
+                _ => continue,
+            };
+            *slot = Some(text(value, at)?);
+        }
+        Ok(headers)
+    }
+}
+
+/// A header.
+struct Header<'h> {
+    name: &'h [u8],
+    /// Its value, if that is text.
+    text: Option<&'h [u8]>,
+}
+
+impl<'h> Header<'h> {
+    /// Takes the first header off.
+    fn first(bytes: &mut &'h [u8]) -> Option<Header<'h>> {
+        let (length, rest) = bytes.split_first()?;
+        let (name, rest) = rest.split_at_checked(*length as usize)?;
+        let (kind, rest) = rest.split_first()?;
+        let (length, rest) = match kind {
+            // True and false.
+            0 | 1 => (0, rest),
+            // Numbers of one, two, four and eight bytes.
+            2 => (1, rest),
+            3 => (2, rest),
+            4 => (4, rest),
+            5 => (8, rest),
+            // Bytes and text.
+            6 | &STRING => {
+                let (length, rest) = rest.split_first_chunk::<2>()?;
+                (u16::from_be_bytes(*length) as usize, rest)
+            }
+            // A time, and an id.
+            8 => (8, rest),
+            9 => (16, rest),
+            _ => return None,
+        };
+        let (value, rest) = rest.split_at_checked(length)?;
+        *bytes = rest;
+        Some(Header { name, text: (*kind == STRING).then_some(value) })
+    }
+}
+
+/// The number at a place; zero where there is none.
+fn number(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_be_bytes(*four))
+}
+
+/// The checksum that zip files have, too.
+fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| TABLE[(sum as u8 ^ byte) as usize] ^ (sum >> 8))
+}
+
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        let mut sum = index as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            sum = if sum & 1 == 1 { 0xedb8_8320 ^ (sum >> 1) } else { sum >> 1 };
+            bit += 1;
+        }
+        table[index] = sum;
+        index += 1;
+    }
+    table
+};

@@ -1,0 +1,251 @@
+use super::{
+    binary::{self, Kind},
+    *,
+};
+
+/// The frames of a stream: name, data, and where the data begins.
+type Frames = Vec<(Option<String>, String, u64)>;
+
+fn frames<'c>(
+    wire: Wire,
+    largest: usize,
+    chunks: impl IntoIterator<Item = &'c [u8]>,
+) -> (Frames, Result<(), StreamError>) {
+    let mut found = Frames::new();
+    let mut framer = Framer::new(wire, largest);
+    let mut each = |frame: Frame<'_>| {
+        found.push((frame.name.map(str::to_owned), frame.data.to_owned(), frame.at));
+        Ok(())
+    };
+    let run = || {
+        for chunk in chunks {
+            framer.push(chunk, &mut each)?;
+        }
+        framer.finish(&mut each)
+    };
+    let ended = run();
+    (found, ended)
+}
+
+const LARGE: usize = 1 << 20;
+
+/// The frames of a stream in one chunk, after making sure that it may be cut anywhere.
+fn cut_anywhere(wire: Wire, largest: usize, bytes: &[u8]) -> (Frames, Result<(), StreamError>) {
+    let whole = frames(wire, largest, [bytes]);
+    for at in 0..=bytes.len() {
+        let (head, tail) = bytes.split_at(at);
+        assert_eq!(frames(wire, largest, [head, tail]), whole, "cut at {at}");
+    }
+    for size in [1, 2, 3, 5] {
+        assert_eq!(frames(wire, largest, bytes.chunks(size)), whole, "chunks of {size}");
+    }
+    whole
+}
+
+fn frame(name: &str, data: &str, at: u64) -> (Option<String>, String, u64) {
+    (Some(name).filter(|name| !name.is_empty()).map(str::to_owned), data.to_owned(), at)
+}
+
+#[test]
+fn event_streams_are_read_with_every_kind_of_line_end() {
+    let table: [(&str, Frames); 17] = [
+        ("data: 1\n\ndata: 2\n\n", vec![frame("", "1", 6), frame("", "2", 15)]),
+        ("data: 1\r\n\r\ndata: 2\r\n\r\n", vec![frame("", "1", 6), frame("", "2", 17)]),
+        ("data: 1\r\rdata: 2\r\r", vec![frame("", "1", 6), frame("", "2", 15)]),
+        ("data: 1\r\n\ndata: 2\n\r\n", vec![frame("", "1", 6), frame("", "2", 16)]),
+        ("event: ping\ndata: {}\n\n", vec![frame("ping", "{}", 18)]),
+        ("data: {}\nevent: ping\n\n", vec![frame("ping", "{}", 6)]),
+        ("event:ping\ndata:{}\n\n", vec![frame("ping", "{}", 16)]),
+        ("data:  two\n\n", vec![frame("", " two", 6)]),
+        ("data: a\ndata: b\ndata\ndata:c\n\n", vec![frame("", "a\nb\n\nc", 6)]),
+        (": hello\n\n: more\nid: 7\nretry: 10\ndata: 1\n\n", vec![frame("", "1", 38)]),
+        ("event: ping\n\ndata\n\ndata: \n\n", vec![]),
+        ("database: 1\n\nevents: 2\ndata: 3\n\n", vec![frame("", "3", 29)]),
+        ("\u{feff}data: 1\n\n", vec![frame("", "1", 9)]),
+        ("\n\n  \r\ndata: 1\n\n", vec![frame("", "1", 12)]),
+        ("data: né 🦊\n\n", vec![frame("", "né 🦊", 6)]),
+        // Without the blank line, what is whole counts.
+        ("data: 1\n\ndata: [DONE]", vec![frame("", "1", 6), frame("", "[DONE]", 15)]),
+        ("data: {\"a\":1}\n\ndata: {\"a\":", vec![frame("", "{\"a\":1}", 6)]),
+    ];
+    for (source, expected) in table {
+        let found = cut_anywhere(Wire::OpenaiChat, LARGE, source.as_bytes());
+        assert_eq!(found, (expected, Ok(())), "{source:?}");
+    }
+}
+
+#[test]
+fn objects_are_read_from_a_list_and_from_lines() {
+    let table: [(&str, Frames); 7] = [
+        (
+            "[{\"a\":1}\n,\r\n{\"b\":[{}]}]\n",
+            vec![frame("", "{\"a\":1}", 1), frame("", "{\"b\":[{}]}", 12)],
+        ),
+        ("[]", vec![]),
+        (" [{\"a\":\"}]\\\"{\"}", vec![frame("", "{\"a\":\"}]\\\"{\"}", 2)]),
+        (
+            "{\"a\":1}\n{\"b\":\"é🦊\"}\n",
+            vec![frame("", "{\"a\":1}", 0), frame("", "{\"b\":\"é🦊\"}", 8)],
+        ),
+        ("{\n  \"error\": {}\n}\n", vec![frame("", "{\n  \"error\": {}\n}", 0)]),
+        // What was cut off inside a string ends with its line; its reader refuses it.
+        ("{\"a\":\"x\n{\"b\":2}", vec![frame("", "{\"a\":\"x\n", 0), frame("", "{\"b\":2}", 8)]),
+        ("[{\"a\":1},{\"b\":", vec![frame("", "{\"a\":1}", 1)]),
+    ];
+    for (source, expected) in table {
+        let found = cut_anywhere(Wire::Gemini, LARGE, source.as_bytes());
+        assert_eq!(found, (expected, Ok(())), "{source:?}");
+    }
+    for (source, at) in [("[1]", 1), ("[{}] x", 5), ("{}\nx", 3), ("{},{}", 2), ("[{}}", 3)] {
+        let (_, ended) = cut_anywhere(Wire::Gemini, LARGE, source.as_bytes());
+        let found = matches!(ended, Err(StreamError::Malformed { at: found, .. }) if found == at);
+        assert!(found, "{source}: {ended:?}");
+    }
+}
+
+fn message(kind: Kind<'_>, payload: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    binary::write(&mut out, kind, payload.as_bytes());
+    out
+}
+
+#[test]
+fn binary_messages_are_read_as_they_are_written() {
+    let mut bytes = message(Kind::Event("messageStart"), "{\"role\":\"assistant\"}");
+    let first = bytes.len() as u64;
+    bytes.extend(message(Kind::Exception("throttlingException"), "{\"message\":\"é\"}"));
+    let (found, ended) = cut_anywhere(Wire::Bedrock, LARGE, &bytes);
+    assert_eq!(ended, Ok(()));
+    assert_eq!(found[0], frame("messageStart", "{\"role\":\"assistant\"}", first - 24));
+    assert_eq!(found[1].0.as_deref(), Some("throttlingException"));
+    assert_eq!(found[1].1, "{\"message\":\"é\"}");
+    // What is torn at the end is cut off.
+    let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..bytes.len() - 1]]);
+    assert_eq!((found.len(), ended), (1, Ok(())));
+}
+
+#[test]
+fn a_binary_message_looks_as_amazon_writes_it() {
+    let bytes = message(Kind::Event("messageStop"), "{}");
+    let headers = b"\x0b:event-type\x07\x00\x0bmessageStop\
+        \x0d:content-type\x07\x00\x10application/json\
+        \x0d:message-type\x07\x00\x05event";
+    let total = 12 + headers.len() + 2 + 4;
+    assert_eq!(bytes[..8], [0, 0, 0, total as u8, 0, 0, 0, headers.len() as u8]);
+    assert_eq!(&bytes[12..total - 4], [&headers[..], b"{}"].concat());
+    // The checksum of the smallest message there is, as the format's description gives it.
+    let smallest = [0, 0, 0, 16, 0, 0, 0, 0, 5, 0xc2, 0x48, 0xeb, 0x7d, 0x98, 0xc8, 0xff];
+    let (found, ended) = frames(Wire::Bedrock, LARGE, [&smallest[..]]);
+    assert_eq!((found, ended), (vec![frame("", "{}", 12)], Ok(())));
+}
+
+#[test]
+fn a_failed_connection_is_told_like_an_exception() {
+    let headers = b"\x0d:message-type\x07\x00\x05error\
+        \x0b:error-code\x07\x00\x0dInternalError\
+        \x0e:error-message\x07\x00\x04\"no\"\
+        \x05:flag\x00\x04:num\x04\x00\x00\x00\x01";
+    let mut bytes = Vec::new();
+    bytes.extend((12 + headers.len() as u32 + 4).to_be_bytes());
+    bytes.extend((headers.len() as u32).to_be_bytes());
+    bytes.extend(zip_checksum(&bytes).to_be_bytes());
+    bytes.extend(headers);
+    bytes.extend(zip_checksum(&bytes).to_be_bytes());
+    let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..]]);
+    assert_eq!(ended, Ok(()));
+    assert_eq!(found[0].0.as_deref(), Some("InternalError"));
+    assert_eq!(found[0].1, r#"{"message":"\"no\""}"#);
+}
+
+/// The checksum once more, bit by bit.
+fn zip_checksum(bytes: &[u8]) -> u32 {
+    let mut sum = u32::MAX;
+    for byte in bytes {
+        sum ^= u32::from(*byte);
+        for _ in 0..8 {
+            sum = (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
+        }
+    }
+    !sum
+}
+
+#[test]
+fn a_changed_byte_of_a_binary_message_is_found() {
+    let good = message(Kind::Event("messageStop"), "{\"stopReason\":\"end_turn\"}");
+    // The first byte tells the framing: no message is that long.
+    for at in 1..good.len() {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x20;
+        let (found, ended) = frames(Wire::Bedrock, LARGE, [&bytes[..]]);
+        let expected = if at < 12 { 8 } else { good.len() as u64 - 4 };
+        let named = matches!(ended, Err(StreamError::Malformed { at, .. }) if at == expected);
+        assert!(named && found.is_empty(), "byte {at}: {ended:?}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_named() {
+    let table: [(&[u8], u64); 3] = [
+        (b"data: {}\n\ndata: ab\xffc\n\n", 18),
+        (b"data: {\ndata: \xff}\n\n", 14),
+        (b"{\"a\":\"\xc3\"}", 6),
+    ];
+    for (bytes, at) in table {
+        let (_, ended) = cut_anywhere(Wire::Anthropic, LARGE, bytes);
+        let what = "the bytes are not UTF-8".to_owned();
+        assert_eq!(ended, Err(StreamError::Malformed { at, what }));
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_later_line_of_data_is_found_there() {
+    let source = b": x\n\nid: 1\ndata: {\nevent: e\ndata: \"a\": ?\ndata: }\n\n";
+    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
+    let ended = framer.push(source, &mut |frame| {
+        let at = frame.at + frame.data.find('?').expect("a question") as u64;
+        Err(malformed(at, "?"))
+    });
+    let at = source.iter().position(|byte| *byte == b'?').expect("a question") as u64;
+    assert_eq!(ended, Err(malformed(at, "?")));
+}
+
+#[test]
+fn a_frame_that_is_too_large_is_refused_wherever_it_is_cut() {
+    let too_large = |at| Err(StreamError::TooLarge { at, most: 16 });
+    let binary = message(Kind::Event("messageStop"), "{}");
+    let table = [
+        (Wire::OpenaiChat, &b"data: 12345678\n\ndata: 1\n\n"[..], 2, Ok(())),
+        (Wire::OpenaiChat, b"data: 1\n\ndata: 123456789\n\n", 1, too_large(25)),
+        (Wire::Gemini, b"[{\"a\":1},\n{\"a\":1234567890}]", 1, too_large(24)),
+        (Wire::Gemini, b"{\"a\":12345678901234567890", 0, too_large(16)),
+        (Wire::Bedrock, &binary, 0, too_large(16)),
+    ];
+    for (wire, bytes, count, expected) in table {
+        let (found, ended) = cut_anywhere(wire, 16, bytes);
+        assert_eq!((found.len(), ended), (count, expected));
+    }
+}
+
+#[test]
+fn twenty_megabytes_are_refused_before_they_are_kept() {
+    let line = vec![b'x'; 20 << 20];
+    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
+    let mut each = |_: Frame<'_>| Ok(());
+    framer.push(b"data: ", &mut each).expect("a beginning");
+    let ended = framer.push(&line, &mut each);
+    assert_eq!(ended, Err(StreamError::TooLarge { at: LARGE as u64, most: LARGE }));
+    assert!(framer.kept.capacity() < 64);
+}
+
+#[test]
+fn a_whole_frame_is_handed_out_where_it_lies() {
+    let bytes = b"data: {\"a\":1}\n\ndata: {\"b\":2}\n\n";
+    let mut framer = Framer::new(Wire::OpenaiChat, LARGE);
+    let range = bytes.as_ptr_range();
+    let mut each = |frame: Frame<'_>| {
+        assert!(range.contains(&frame.data.as_ptr()));
+        Ok(())
+    };
+    framer.push(bytes, &mut each).expect("frames");
+    assert_eq!(framer.kept.capacity(), 0);
+}
