@@ -31,7 +31,7 @@ pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
 pub use repair::{
     ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, Words, carry_out, fresh_id,
-    repair,
+    legal_name, repair,
 };
 pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
 pub use rules::{Rule, RuleSet};

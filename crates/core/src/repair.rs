@@ -31,6 +31,7 @@ mod binding;
 mod compaction;
 
 pub use compaction::{Words, carry_out};
+pub use content::legal_name;
 pub use ids::fresh_id;
 use work::Work;
 

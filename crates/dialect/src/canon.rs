@@ -117,6 +117,8 @@ pub struct Notes<'a> {
     pub cache: Option<&'a str>,
     /// The text is a refusal.
     pub refusal: bool,
+    /// The text has a signature.
+    pub signed: bool,
     /// Where a text comes from.
     pub citations: Vec<Citation<'a>>,
     /// Names of the fields that we know nothing about.

@@ -6,6 +6,7 @@
 //! the same bytes.
 
 mod request;
+mod names;
 mod response;
 mod textual;
 
@@ -29,6 +30,8 @@ pub struct Options {
     pub model: Option<String>,
     /// Ids that an earlier conversion replaced: they come back.
     pub restore: Vec<Renamed>,
+    /// Names of tools that were replaced in the request: an answer gets the old ones back.
+    pub names: Vec<Renamed>,
     /// Tells answers apart that have no ids of their own.
     pub seed: String,
 }
@@ -60,6 +63,9 @@ pub struct Converted {
     pub losses: Vec<Loss>,
     /// Ids that the target does not take, and what stands for them.
     pub renamed: Vec<Renamed>,
+    /// Names of tools that the target does not take, and what stands for them, in calls and where
+    /// tools are declared. Answers of the target's model use the new names.
+    pub names: Vec<Renamed>,
     /// What was mended before it crossed.
     pub before: Vec<Edit>,
     /// What was mended behind, for the target.

@@ -11,8 +11,10 @@ mod values;
 mod repair;
 mod sessions;
 mod compact;
+mod convert;
 
 pub(crate) use compact::CompactArgs;
+pub(crate) use convert::{ConvertArgs, Kind, Telling};
 pub(crate) use repair::RepairArgs;
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Fix(CheckArgs),
     /// Make a conversation shorter, and keep every call with its answer
     Compact(Box<CompactArgs>),
+    /// Tell a request, a response or a stream in another provider's format
+    Convert(Box<ConvertArgs>),
     /// Put back what a fix or a compaction replaced
     Undo(UndoArgs),
     /// List the sessions of every agent on this machine

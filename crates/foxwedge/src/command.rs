@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod fix;
 pub(crate) mod compact;
+pub(crate) mod convert;
 pub(crate) mod undo;
 pub(crate) mod list;
 pub(crate) mod show;

@@ -121,6 +121,12 @@ fn names(work: &mut Work<'_, '_>) {
     }
 }
 
+/// The name that stands for a tool name which the provider refuses; `None` if it takes the name.
+/// Calls and declared tools that go through it keep agreeing.
+pub fn legal_name(profile: Profile, name: &str) -> Option<String> {
+    (!profile.takes_name(name)).then(|| clean_name(profile, Some(name)))
+}
+
 /// A legal name for an illegal one: always the same for the same name, and never that of another
 /// tool, whatever the rest of the history calls.
 fn clean_name(profile: Profile, old: Option<&str>) -> String {

@@ -8,14 +8,19 @@ pub(crate) mod responses;
 pub(crate) mod anthropic;
 pub(crate) mod gemini;
 pub(crate) mod bedrock;
+mod notes;
+mod shown;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{Span, Wire};
 
+pub(crate) use notes::citation;
+use notes::{notes, strangers};
+
 use super::{
-    Bit, Citation, Form, History, Media, MediaKind, Notes, Other, Pairs, Part, Reasoning, Request,
-    Said, Seal, Source, Speaker, Words, requests,
+    Bit, Form, History, Media, MediaKind, Other, Pairs, Part, Reasoning, Request, Said, Seal,
+    Source, Speaker, Words, requests,
 };
 use crate::{
     document::{Unread, list_key},
@@ -70,11 +75,9 @@ pub(crate) fn whole_request(source: &str, wire: Wire) -> Option<(Request<'_>, Pa
 fn told<'a>(tape: &Tape, source: &'a str, wire: Wire) -> Request<'a> {
     let root = tape.root(source);
     let settings = root.object().map(|request| requests::read(&request, wire));
-    Request {
-        object: settings.is_some(),
-        settings: settings.unwrap_or_default(),
-        history: history(root, wire),
-    }
+    let mut history = history(root, wire);
+    shown::bring_home(&mut history);
+    Request { object: settings.is_some(), settings: settings.unwrap_or_default(), history }
 }
 
 /// A document that was read before, as a list of its values.
@@ -229,116 +232,6 @@ fn arguments<'a>(value: Option<Value<'_, 'a>>) -> Words<'a> {
 /// What a string says.
 pub(super) fn words<'a>(value: Option<Value<'_, 'a>>) -> Option<Words<'a>> {
     value?.inside().map(Words::inside)
-}
-
-/// Reads where a text comes from.
-pub(crate) fn citation<'a>(wire: Wire, citation: &Object<'_, 'a>) -> Citation<'a> {
-    match wire {
-        Wire::OpenaiChat | Wire::OpenaiResponses => responses::citation(citation),
-        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => anthropic::citation(citation),
-    }
-}
-
-/// What stands in a block beside what it says.
-fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
-    let mut notes = Notes::default();
-    match wire {
-        Wire::Anthropic => {
-            let cache = block.get("cache_control").filter(|cache| !cache.is_null());
-            notes.cache = cache.map(Value::raw);
-            let citations = block.list("citations").filter_map(Value::object);
-            notes.citations = citations.map(|one| citation(wire, &one)).collect();
-        }
-        Wire::OpenaiChat | Wire::OpenaiResponses => {
-            notes.refusal = block.get("refusal").is_some();
-            let citations = block.list("annotations").filter_map(Value::object);
-            notes.citations = citations.map(|one| citation(wire, &one)).collect();
-        }
-        Wire::Gemini | Wire::Bedrock => {}
-    }
-    let unknown = block.fields().filter(|(key, value)| {
-        let says = !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"");
-        says && !known(wire).contains(&key.as_ref())
-    });
-    notes.others = unknown.map(|(key, _)| key).collect();
-    notes
-}
-
-/// The fields of blocks whose meaning we know, or that have none elsewhere.
-fn known(wire: Wire) -> &'static [&'static str] {
-    match wire {
-        Wire::OpenaiChat => &[
-            "type",
-            "text",
-            "id",
-            "function",
-            "custom",
-            "refusal",
-            "image_url",
-            "video_url",
-            "input_audio",
-            "file",
-            "annotations",
-            "index",
-        ],
-        Wire::OpenaiResponses => &[
-            "type",
-            "text",
-            "refusal",
-            "annotations",
-            "image_url",
-            "file_id",
-            "file_url",
-            "file_data",
-            "filename",
-            "input_audio",
-            "logprobs",
-            "detail",
-        ],
-        Wire::Anthropic => &[
-            "type",
-            "text",
-            "id",
-            "name",
-            "input",
-            "tool_use_id",
-            "content",
-            "is_error",
-            "source",
-            "title",
-            "thinking",
-            "signature",
-            "data",
-            "cache_control",
-            "citations",
-            "caller",
-        ],
-        Wire::Gemini => &[
-            "text",
-            "thought",
-            "thoughtSignature",
-            "thought_signature",
-            "functionCall",
-            "function_call",
-            "functionResponse",
-            "function_response",
-            "inlineData",
-            "inline_data",
-            "fileData",
-            "file_data",
-        ],
-        Wire::Bedrock => &[
-            "text",
-            "toolUse",
-            "toolResult",
-            "reasoningContent",
-            "json",
-            "image",
-            "audio",
-            "video",
-            "document",
-        ],
-    }
 }
 
 /// Media behind an address.

@@ -18,12 +18,13 @@ mod bedrock;
 
 use std::collections::HashMap;
 
-use foxwedge_core::{IdRule, Profile, Span, Wire};
+use foxwedge_core::{Profile, Span, Wire};
 
 use super::{History, Pairs, Renamed};
 use crate::document::list_key;
 pub(crate) use outline::Outline;
 use page::Page;
+pub(crate) use page::{BEHIND, HEADING};
 
 /// Something that a format cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -119,8 +120,8 @@ impl Lost {
 pub(crate) struct Target {
     /// The format.
     pub(crate) wire: Wire,
-    /// The ids that are taken.
-    pub(crate) ids: IdRule,
+    /// Whose ids and names are taken.
+    pub(crate) profile: Profile,
     /// What stood for ids before, and the ids that come back.
     pub(crate) restore: HashMap<String, String>,
     /// Reasoning of other models is wanted, as far as it can be read.
@@ -133,7 +134,7 @@ impl Target {
     pub(crate) fn new(profile: Profile, wire: Wire) -> Target {
         Target {
             wire,
-            ids: profile.ids(),
+            profile,
             restore: HashMap::new(),
             // Its models refuse calls without the reasoning behind them.
             reasoning: profile == Profile::Deepseek,
@@ -152,6 +153,8 @@ pub(crate) struct Written<'h> {
     pub(crate) losses: Vec<Loss>,
     /// Ids that the format does not take, and what stands for them.
     pub(crate) renamed: Vec<Renamed>,
+    /// Names of tools that the format does not take, and what stands for them.
+    pub(crate) names: Vec<Renamed>,
 }
 
 /// Writes the bare list of messages, and tells what is missing in it.
@@ -209,7 +212,13 @@ fn list(page: &mut Page<'_, '_>, out: &mut String) -> Span {
 fn finish<'h>(page: Page<'h, '_>, list: Span) -> Written<'h> {
     let mut losses = page.losses;
     losses.sort_by_key(|loss| loss.at);
-    Written { outline: page.outline, list, losses, renamed: page.ledger.renamed }
+    Written {
+        outline: page.outline,
+        list,
+        losses,
+        renamed: page.ledger.renamed,
+        names: page.ledger.names,
+    }
 }
 
 /// About how long the text will be.

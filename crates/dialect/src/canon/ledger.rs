@@ -8,7 +8,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use foxwedge_core::{Family, IdRule, Wire, fresh_id};
+use foxwedge_core::{Family, IdRule, Profile, Wire, fresh_id, legal_name};
 
 use super::{Answer, At, Bit, Call, Form, History, Pairs, Part, Renamed};
 
@@ -32,21 +32,27 @@ pub(super) struct Ledger<'h> {
     entries: Vec<Option<Entry<'h>>>,
     /// Ids that the format does not take, and what stands for them.
     pub(super) renamed: Vec<Renamed>,
+    /// Names of tools that the format does not take, and what stands for them.
+    pub(super) names: Vec<Renamed>,
 }
 
 impl<'h> Ledger<'h> {
     pub(super) fn new(
         history: &'h History<'_>,
         wire: Wire,
-        rule: IdRule,
+        profile: Profile,
         restore: &'h HashMap<String, String>,
         pairs: Pairs,
     ) -> Ledger<'h> {
         let mut entries = vec![None; pairs.places().len()];
+        let rule = profile.ids();
         let mut ids = Ids {
             history,
             wire,
+            profile,
             rule,
+            names: Vec::new(),
+            named: HashSet::new(),
             restore,
             known: None,
             used: HashSet::new(),
@@ -69,8 +75,8 @@ impl<'h> Ledger<'h> {
                 entries[number] = Some(entry);
             }
         }
-        let renamed = ids.renamed;
-        Ledger { pairs, entries, renamed }
+        let (renamed, names) = (ids.renamed, ids.names);
+        Ledger { pairs, entries, renamed, names }
     }
 
     /// What is written for the call or answer at a place.
@@ -96,6 +102,7 @@ pub(super) fn part_at<'h, 'a>(history: &'h History<'a>, at: At) -> Option<&'h Pa
 struct Ids<'h, 'a> {
     history: &'h History<'a>,
     wire: Wire,
+    profile: Profile,
     rule: IdRule,
     /// What stood for ids before, and the ids.
     restore: &'h HashMap<String, String>,
@@ -103,6 +110,9 @@ struct Ids<'h, 'a> {
     known: Option<HashSet<&'h str>>,
     /// The ids that were given out.
     used: HashSet<Cow<'h, str>>,
+    /// Names that cannot stay, and what stands for them.
+    names: Vec<Renamed>,
+    named: HashSet<&'h str>,
     /// How often an id was replaced.
     again: HashMap<&'h str, usize>,
     renamed: Vec<Renamed>,
@@ -168,7 +178,7 @@ impl<'h> Ids<'h, '_> {
         let id = match (before.filter(|id| free(self, id)), own.clone()) {
             (Some(before), _) => Some(before),
             // As the format had it, it stays.
-            (None, Some(id)) if spelled.is_some() => Some(id),
+            (None, Some(id)) if spelled.is_some() && self.rule.allows(&id) => Some(id),
             // The older form of chat calls has no ids.
             (None, None) if both && spelled.is_some_and(|raw| raw.form == Form::Field) => None,
             (None, Some(id)) if free(self, &id) => Some(id),
@@ -180,12 +190,24 @@ impl<'h> Ids<'h, '_> {
         self.used.extend(id.clone());
         // A built-in tool of one provider takes only its own kind of answer.
         let plain = matches!(call.family, Family::Function | Family::Custom);
+        let name = self.name(&call.name);
         Entry {
-            as_spelled: spelled.is_some() && id == own && (plain || both),
+            as_spelled: spelled.is_some() && id == own && name == call.name && (plain || both),
             id,
-            name: Cow::Borrowed(&*call.name),
+            name,
             family: call.family,
         }
+    }
+
+    /// The name of a tool, or what stands for it. A missing one is the engine's to mend.
+    fn name(&mut self, old: &'h str) -> Cow<'h, str> {
+        let Some(new) = legal_name(self.profile, old).filter(|_| !old.is_empty()) else {
+            return Cow::Borrowed(old);
+        };
+        if self.named.insert(old) {
+            self.names.push(Renamed { old: old.to_owned(), new: new.clone() });
+        }
+        Cow::Owned(new)
     }
 
     fn answer(

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Body, Draft, Edit, Finding, Profile, Question, RuleSet, Span, Wire, repair};
 
-use super::{Converted, Options, Tools, textual};
+use super::{Converted, Options, Tools, names, textual};
 use crate::{
     Frame, Want,
     canon::{
-        Loss, Lost, Pairs, Request, Spot, Words, decode,
+        Loss, Lost, Pairs, Renamed, Request, Spot, Words, decode,
         encode::{Target, Written, write},
         requests,
     },
@@ -27,12 +27,40 @@ pub fn request(
     to: Wire,
     options: &Options,
 ) -> Result<Converted, ReadError> {
+    let plain = options.tools == Tools::Native && options.model.is_none();
+    if from == to && plain && options.restore.is_empty() {
+        return same(source, to, options);
+    }
     // What is as it should be is told at once; everything else is read closely and mended first.
     if let Some(request) = decode::whole_request(source, from) {
         return tell(request, from, to, options, Vec::new());
     }
     let (source, before) = mended(source, from, options)?;
     tell(decode::request(&source, from)?, from, to, options, before)
+}
+
+/// A document that stays in its format: only what its provider refuses changes.
+fn same(source: &str, wire: Wire, options: &Options) -> Result<Converted, ReadError> {
+    let profile = options.profile(wire);
+    let question = Question { profile, rules: RuleSet::of(profile), policy: options.policy };
+    let reading = read(source, wire, want(profile))?;
+    let (patched, repair) = reading.fix(&question);
+    let renames = repair.edits.iter().filter(|edit| matches!(edit.code, 201..=204));
+    let renamed = renames.filter_map(|edit| match edit.ids.as_slice() {
+        [old, new] => Some(Renamed { old: old.clone(), new: new.clone() }),
+        [new] => Some(Renamed { old: String::new(), new: new.clone() }),
+        _ => None,
+    });
+    Ok(Converted {
+        body: patched.to_string(),
+        losses: Vec::new(),
+        renamed: renamed.collect(),
+        names: Vec::new(),
+        before: Vec::new(),
+        messages: reading.draft.messages.len(),
+        left: repair.after.findings,
+        behind: repair.edits,
+    })
 }
 
 /// The document, with calls and answers joined: nothing that is broken crosses.
@@ -51,9 +79,10 @@ fn mended<'s>(
     Ok((Cow::Owned(patched.to_string()), repair.edits))
 }
 
-/// The rules about which answer belongs to which call. All others are the target's.
+/// The rules about which answer belongs to which call, and about half characters, which are half in
+/// every format. All others are the target's.
 fn joining(profile: Profile) -> RuleSet {
-    const CODES: [u16; 9] = [101, 102, 103, 104, 201, 304, 407, 601, 602];
+    const CODES: [u16; 10] = [101, 102, 103, 104, 201, 304, 313, 407, 601, 602];
     let all = RuleSet::of(profile);
     let mut rules = RuleSet::default();
     CODES.into_iter().filter(|code| all.has(*code)).for_each(|code| rules.add(code));
@@ -81,6 +110,7 @@ fn tell(
         pairs = Pairs::of(&request.history);
     }
     let profile = options.profile(to);
+    let mut names = names::adapt(&mut request.settings, profile);
     let target = target(profile, to, options);
     let mut around = Around::default();
     let (body, mut written) = write(&request.history, &target, pairs, |out, instructions| {
@@ -90,11 +120,15 @@ fn tell(
     losses.extend(written.losses.drain(..).map(|loss| as_it_was(loss, added)));
     losses.sort_by_key(|loss| loss.at);
     let renamed = std::mem::take(&mut written.renamed);
+    names.append(&mut written.names);
+    names.sort_by(|one, two| one.old.cmp(&two.old));
+    names.dedup();
     let done = accepted(body, written, around, profile, to, options)?;
     Ok(Converted {
         body: done.body,
         losses,
         renamed,
+        names,
         before,
         behind: done.edits,
         left: done.left,

@@ -2,9 +2,9 @@
 
 use foxwedge_core::Wire;
 
-use super::Options;
+use super::{Options, names};
 use crate::{
-    canon::{Loss, Outcome, Renamed, decode_reply, encode_reply},
+    canon::{Loss, Outcome, Renamed, Words, decode_reply, encode_reply},
     error::ReadError,
 };
 
@@ -32,9 +32,13 @@ pub fn response(
     options: &Options,
 ) -> Result<Answered, ReadError> {
     let told = decode_reply(source, from)?;
-    let encoded = encode_reply(&told.outcome, to, &options.seed);
+    let mut outcome = names::restore(told.outcome, &options.names);
+    if let (Some(model), Outcome::Reply(reply)) = (&options.model, &mut outcome) {
+        reply.model = Some(Words::from(model.as_str()));
+    }
+    let encoded = encode_reply(&outcome, to, &options.seed);
     let mut losses = told.losses;
     losses.extend(encoded.losses);
-    let failed = matches!(told.outcome, Outcome::Failure(_));
+    let failed = matches!(outcome, Outcome::Failure(_));
     Ok(Answered { body: encoded.body, losses, renamed: encoded.renamed, failed })
 }

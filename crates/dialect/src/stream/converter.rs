@@ -35,6 +35,8 @@ pub struct Options {
     /// What is said of an answer where its provider does not say it. No clock is asked here, and
     /// some formats do not name the model.
     pub head: Head<'static>,
+    /// The model that is named, whatever the provider says.
+    pub model: Option<String>,
 }
 
 impl Default for Options {
@@ -44,6 +46,7 @@ impl Default for Options {
             usage: true,
             limits: Limits::default(),
             head: Head::default(),
+            model: None,
         }
     }
 }
@@ -156,9 +159,13 @@ struct Desk {
 
 impl Desk {
     fn new(from: Option<Wire>, to: Wire, options: Options) -> Desk {
-        let Options { seed, usage, limits, head } = options;
+        let Options { seed, usage, limits, head, model } = options;
+        let order = Order::new(to, &seed, head);
         Desk {
-            order: Order::new(to, &seed, head),
+            order: match model {
+                Some(model) => order.named(model),
+                None => order,
+            },
             writer: Writer::new(to, Brief { from, seed, usage }),
             notes: Notes::default(),
             limits,

@@ -30,6 +30,8 @@ pub(crate) struct Order {
     head: Head<'static>,
     /// What stands in where the provider says nothing.
     fallback: Head<'static>,
+    /// The model that is named in any case.
+    named: Option<Words<'static>>,
     begun: bool,
     stage: Stage,
     live: Option<Live>,
@@ -69,12 +71,19 @@ impl Order {
         Order { ids: Some(CallIds::new(to, seed)), fallback, ..Order::plain() }
     }
 
+    /// The same, for an answer of a model with that name.
+    pub(crate) fn named(mut self, model: String) -> Order {
+        self.named = Some(model.into());
+        self
+    }
+
     /// For nobody in particular: ids stay as they are.
     pub(crate) fn plain() -> Order {
         Order {
             ids: None,
             head: Head::default(),
             fallback: Head::default(),
+            named: None,
             begun: false,
             stage: Stage::Speaking,
             live: None,
@@ -156,9 +165,10 @@ impl Order {
             return;
         }
         let (head, fallback) = (&self.head, &self.fallback);
+        let model = head.model.as_ref().or(fallback.model.as_ref());
         next.event(Event::Start(Head {
             id: head.id.as_ref().or(fallback.id.as_ref()).map(lent),
-            model: head.model.as_ref().or(fallback.model.as_ref()).map(lent),
+            model: self.named.as_ref().or(model).map(lent),
             created: head.created.or(fallback.created),
         }));
         if !self.usage.is_empty() {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, reasoning, speaker, words};
+use super::{arguments, at_url, body, held, reasoning, speaker, strangers, words};
 use crate::{
     canon::{
         Answer, Bit, Call, Form, Media, MediaKind, Notes, Part, Said, Seal, Source, Speaker, Words,
@@ -32,7 +32,8 @@ pub(super) fn message<'a>(message: &Object<'_, 'a>) -> Option<Said<'a>> {
 fn answer<'a>(message: &Object<'_, 'a>, id: Option<Cow<'a, str>>) -> Said<'a> {
     let parts = body(message.get("content"), WIRE, block);
     let answer = Answer { id, name: message.word("name"), parts, error: false };
-    let part = Part::read(Bit::Answer(answer), WIRE, Form::Message, message.raw());
+    let notes = strangers(message, &["role", "content", "tool_call_id", "name"]);
+    let part = Part::read(Bit::Answer(answer), WIRE, Form::Message, message.raw()).with(notes);
     Said::read(Speaker::User, vec![part], WIRE, Vec::new())
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, joined, other, reasoning, speaker, words};
+use super::{arguments, at_url, body, held, joined, other, reasoning, speaker, strangers, words};
 use crate::{
     canon::{
         Answer, Bit, Call, Citation, Form, Media, MediaKind, Part, Said, Seal, Source, Speaker,
@@ -33,11 +33,36 @@ pub(crate) fn item<'a>(item: &Object<'_, 'a>) -> Option<Said<'a>> {
         },
     };
     let part = match bit {
-        Some(bit) => Part::read(bit, WIRE, Form::Message, item.raw()),
+        Some(bit) => {
+            let notes = strangers(item, &KNOWN);
+            Part::read(bit, WIRE, Form::Message, item.raw()).with(notes)
+        }
         None => other(kind, WIRE, Form::Message, item.raw()),
     };
     Some(Said::read(role, vec![part], WIRE, Vec::new()))
 }
+
+/// The fields of items whose meaning we know, or that have none elsewhere.
+const KNOWN: [&str; 18] = [
+    "type",
+    "id",
+    "call_id",
+    "name",
+    "arguments",
+    "input",
+    "output",
+    "status",
+    "action",
+    "operation",
+    "summary",
+    "content",
+    "encrypted_content",
+    "tools",
+    "created_by",
+    "pending_safety_checks",
+    "acknowledged_safety_checks",
+    "execution",
+];
 
 enum Side {
     Call,

@@ -180,6 +180,11 @@ fn block<'h, 'a>(
         Bit::Media(media) => match (spelling.media)(media) {
             Some(block) => {
                 out.push_str(&block);
+                if let (Some(_), Wire::Anthropic) = (mark, page.wire) {
+                    out.pop();
+                    out.push_str(super::anthropic::CACHE);
+                    out.push('}');
+                }
                 match media.source {
                     // Told as text by some.
                     Source::Text(_) => page.outline.give_up(),
@@ -188,7 +193,7 @@ fn block<'h, 'a>(
             }
             None => {
                 page.outline.give_up();
-                (spelling.text)(out, &page.left_out(at, media).into(), false);
+                (spelling.text)(out, &page.left_out(at, media).into(), mark.is_some());
             }
         },
         Bit::Call(call) => {

@@ -85,8 +85,11 @@ fn assistant<'h, 'a>(page: &mut Page<'h, 'a>, turn: &Turn<'h, 'a>, out: &mut Str
     let mut calls: Vec<(At, &Part<'_>)> = Vec::new();
     let mut fields: Vec<Cow<'_, str>> = Vec::new();
     let mut thoughts: Vec<&Words<'_>> = Vec::new();
+    // A field of a message stands once, also where several became one.
+    let whole = turn.origin(page).is_some();
     for &(at, part) in &turn.parts {
-        match (part.bit(), page.spelled(at, part)) {
+        let spelled = page.spelled(at, part);
+        match (part.bit(), spelled.filter(|raw| whole || raw.form != Form::Field)) {
             (_, Some(raw)) if raw.form == Form::Field => fields.push(tight(raw.json)),
             (Bit::Call(_), _) => calls.push((at, part)),
             (_, Some(raw)) => pieces.push(Piece::Block(tight(raw.json))),
@@ -110,7 +113,7 @@ fn assistant<'h, 'a>(page: &mut Page<'h, 'a>, turn: &Turn<'h, 'a>, out: &mut Str
         out.push_str(",\"tool_calls\":[");
         for (at, part) in calls {
             next(out);
-            match (part.bit(), page.spelled(at, part)) {
+            match (part.bit(), page.spelled(at, part).filter(|raw| raw.form != Form::Field)) {
                 (_, Some(raw)) => {
                     page.outline.give_up();
                     tight_into(out, raw.json);

@@ -6,13 +6,14 @@ use foxwedge_core::{ArgumentsFix, Layout, Span, Wire, is_placeholder};
 
 use super::{
     Loss, Lost, Outline, Spot, Target,
+    blocks::document,
     pen::{is_too_deep, string, tight, tight_into},
     system::lead,
 };
 use crate::{
     canon::{
-        Answer, At, Bit, Call, Form, History, Media, Notes, Pairs, Part, Raw, Reasoning, Said,
-        Seal, Speaker, Words,
+        Answer, At, Bit, Call, Form, History, Media, Pairs, Part, Raw, Reasoning, Said, Seal,
+        Source, Speaker, Words,
         ledger::{Entry, Ledger},
     },
     outline::is_object,
@@ -64,7 +65,7 @@ pub(super) type Spell = fn(&Media<'_>) -> Option<String>;
 
 impl<'h, 'a> Page<'h, 'a> {
     pub(super) fn new(history: &'h History<'a>, target: &'h Target, pairs: Pairs) -> Page<'h, 'a> {
-        let ledger = Ledger::new(history, target.wire, target.ids, &target.restore, pairs);
+        let ledger = Ledger::new(history, target.wire, target.profile, &target.restore, pairs);
         let outline = Outline::new(target.wire);
         Page {
             history,
@@ -125,14 +126,18 @@ impl<'h, 'a> Page<'h, 'a> {
             Bit::Media(_) => true,
             Bit::Reasoning(reasoning) => self.reasons(at, part, reasoning),
             Bit::Other(other) => {
-                let what = if is_server(&other.name) { Lost::ServerCall } else { Lost::Unknown };
+                let what = match &*other.name {
+                    "cachePoint" => Lost::CacheMark,
+                    name if is_server(name) => Lost::ServerCall,
+                    _ => Lost::Unknown,
+                };
                 let name = if other.name.is_empty() { "a value" } else { &other.name };
                 self.lose(at.message, what, format!("`{name}` has no meaning in this format"));
                 false
             }
         };
-        if let Some(notes) = part.notes().filter(|_| takes) {
-            self.noted(at, notes);
+        if takes {
+            self.noted(at, part);
         }
         takes
     }
@@ -161,12 +166,18 @@ impl<'h, 'a> Page<'h, 'a> {
     }
 
     /// Tells which notes of a part the format has no place for.
-    fn noted(&mut self, at: At, notes: &Notes<'_>) {
+    pub(super) fn noted(&mut self, at: At, part: &Part<'_>) {
+        let Some(notes) = part.notes().filter(|_| part.spelled(self.wire).is_none()) else {
+            return;
+        };
         if notes.cache.is_some() && !matches!(self.wire, Wire::Anthropic | Wire::Bedrock) {
             self.lose(at.message, Lost::CacheMark, "the prompt is not marked for caching any more");
         }
         if notes.refusal && !matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses) {
             self.lose(at.message, Lost::Refusal, "a refusal becomes plain text");
+        }
+        if notes.signed {
+            self.lose(at.message, Lost::Signature, "a text loses its signature");
         }
         if !notes.citations.is_empty() {
             self.lose(
@@ -239,13 +250,14 @@ impl<'h, 'a> Page<'h, 'a> {
                 told.pieces.push(Piece::Block(tight(raw.json)));
                 continue;
             }
-            if let Some(notes) = part.notes() {
-                self.noted(at, notes);
-            }
+            self.noted(at, part);
             match part.bit() {
                 Bit::Text(text) => told.pieces.push(Piece::Text(text)),
                 Bit::Media(media) => match (inside(media), beside(media)) {
                     (Some(block), _) => told.pieces.push(Piece::Block(block.into())),
+                    (None, _) if matches!(media.source, Source::Text(_)) => {
+                        told.pieces.extend(worded(media).map(Piece::Ours));
+                    }
                     (None, Some(block)) => {
                         told.pieces.push(Piece::Ours(BEHIND.into()));
                         told.behind.push(block);
@@ -311,11 +323,20 @@ fn is_server(name: &str) -> bool {
         )
 }
 
+/// The text of a document that is text.
+fn worded<'m>(media: &'m Media<'_>) -> Option<Words<'m>> {
+    let Source::Text(words) = &media.source else { return None };
+    Some(document(media.name.as_deref(), words).into())
+}
+
 /// Stands in an answer whose media stands behind it.
-const BEHIND: &str = "(the media follows behind the answers)";
+pub(crate) const BEHIND: &str = "(the media follows behind the answers)";
+
+/// How the heading of such media begins, before the id of its call.
+pub(crate) const HEADING: &str = "[foxwedge] Media from the answer to tool call ";
 
 /// Heads the media of an answer behind the run of answers.
 pub(super) fn heading(entry: &Entry<'_>) -> String {
     let id = entry.id.as_deref().unwrap_or(&entry.name);
-    format!("[foxwedge] Media from the answer to tool call {id}:")
+    format!("{HEADING}{id}:")
 }

@@ -44,7 +44,9 @@ pub(super) fn turns<'h, 'a>(page: &mut Page<'h, 'a>) -> Vec<Turn<'h, 'a>> {
             // An answer with a call stands behind that call.
             let home =
                 matches!(one.bit(), Bit::Answer(_)) && page.ledger.pairs.partner(at).is_some();
-            if !home && page.takes(at, role, one) {
+            if home {
+                page.noted(at, one);
+            } else if page.takes(at, role, one) {
                 parts.push((at, one));
             }
         }
@@ -89,12 +91,19 @@ impl<'h, 'a> Work<'h, 'a> {
         }
     }
 
-    /// Puts the answers of the calls so far behind them.
+    /// Puts the answers of the calls so far behind them, in the order of the calls.
     fn settle(&mut self, page: &Page<'h, 'a>) {
         let calls = self.calls.drain(..);
         let mut answers: Vec<At> = calls.filter_map(|at| page.ledger.pairs.partner(at)).collect();
-        answers.sort_unstable();
-        let (Some(first), Some(last)) = (answers.first(), answers.last()) else { return };
+        let own =
+            |at: &At| page.history.messages.get(at.message).and_then(Said::wire) == Some(page.wire);
+        // What the format itself had in another order stays.
+        if answers.iter().all(own) {
+            answers.sort_unstable();
+        }
+        let (Some(first), Some(last)) = (answers.iter().min(), answers.iter().max()) else {
+            return;
+        };
         let messages = (first.message, last.message);
         let parts = answers.into_iter().filter_map(|at| Some((at, part_at(page.history, at)?)));
         self.turns.push(Turn { role: Speaker::User, parts: parts.collect(), messages });

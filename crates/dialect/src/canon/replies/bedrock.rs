@@ -128,8 +128,7 @@ fn content(writer: &mut Writer<'_, '_>) {
             (Bit::Text(text), None) => {
                 writer.unmarked(part);
                 let sources = writer.sources(part);
-                // Refused as a block of its own, and it says nothing.
-                if text.trim().is_empty() {
+                if text.is_empty() {
                     continue;
                 }
                 next(&mut writer.out);

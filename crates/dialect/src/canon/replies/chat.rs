@@ -193,6 +193,9 @@ fn message(writer: &mut Writer<'_, '_>) -> Message {
                 if !message.calls.is_empty() || !message.text.is_empty() {
                     writer.lose(Lost::Order, "reasoning behind a text or a call stands before it");
                 }
+                if !message.reasoning.is_empty() {
+                    message.reasoning.push_str("\\n\\n");
+                }
                 text.write_inside(&mut message.reasoning);
             }
             Bit::Call(call) => write_call(writer, &mut message.calls, part, call),

@@ -94,10 +94,15 @@ pub(super) fn write(writer: &mut Writer<'_, '_>) {
         writer.out.push_str(",\"usageMetadata\":");
         writer.write_usage();
     }
-    writer.out.push_str(",\"modelVersion\":");
-    writer.write_model();
-    writer.out.push_str(",\"responseId\":");
-    writer.write_id();
+    // Nothing is made up where the format can do without.
+    if writer.reply.model.is_some() {
+        writer.out.push_str(",\"modelVersion\":");
+        writer.write_model();
+    }
+    if writer.reply.id.is_some() {
+        writer.out.push_str(",\"responseId\":");
+        writer.write_id();
+    }
     writer.out.push('}');
 }
 

@@ -120,6 +120,8 @@ impl<'r, 'a> Writer<'r, 'a> {
             Stop::End if matches!(self.wire, Wire::Anthropic | Wire::Bedrock) && calls() => {
                 &Stop::Calls
             }
+            // Whoever waits for calls that are not there waits for ever.
+            Stop::Calls if !calls() => &Stop::End,
             stop => stop,
         };
         let word = stops::spelled(self.wire, stop);

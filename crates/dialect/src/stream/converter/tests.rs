@@ -380,3 +380,14 @@ fn what_the_provider_does_not_say_is_taken_from_the_options() {
     assert_eq!(reply.created, Some(7));
     assert!(reply.id.is_some_and(|id| id.starts_with("chatcmpl-")));
 }
+
+#[test]
+fn a_model_that_is_asked_for_is_named() {
+    let options = Options { model: Some("mine".to_owned()), ..Options::default() };
+    for wire in [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini] {
+        let outcome = Outcome::Reply(plain());
+        let (bytes, _) = write_stream(&outcome, wire, options.clone());
+        let reply = collect(wire, &bytes).expect("a stream").reply;
+        assert_eq!(reply.model, Some("mine".into()), "{wire:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Writes OpenAI Chat: chunks of one choice.
 //!
-//! The format has one text, one reasoning and a list of calls. Several blocks of a kind become one,
-//! in the order in which they come.
+//! The format has one text, one reasoning and a list of calls. Several texts become one as they are;
+//! several thoughts are its paragraphs.
 
 use foxwedge_core::{Family, Wire};
 
@@ -24,6 +24,10 @@ pub(crate) struct Chat {
     kind: Kind,
     calls: u64,
     citations: u64,
+    /// Reasoning was told before this block.
+    thought: bool,
+    /// The open block is reasoning behind other reasoning, and nothing of it is told yet.
+    apart: bool,
     /// Characters of the texts before this one.
     before: u64,
     /// Characters of this text.
@@ -51,6 +55,8 @@ impl Chat {
             kind: Kind::Text,
             calls: 0,
             citations: 0,
+            thought: false,
+            apart: false,
             before: 0,
             said: 0,
         }
@@ -116,6 +122,7 @@ impl Chat {
                     let note = "reasoning behind a text or a call stands before it";
                     notes.add(Lost::Order, note);
                 }
+                self.apart = self.thought;
             }
             Opened::Redacted(_) => notes.add(Lost::Reasoning, UNREADABLE),
             Opened::Call { id, name, family, signature } => {
@@ -164,7 +171,13 @@ impl Chat {
         let (key, input, tail) = match self.kind {
             Kind::Text => ("\"content\":\"", "", "\""),
             Kind::Refusal => ("\"refusal\":\"", "", "\""),
-            Kind::Reasoning => ("\"reasoning_content\":\"", "", "\""),
+            Kind::Reasoning => {
+                self.thought = true;
+                // A paragraph of its own.
+                let apart = std::mem::take(&mut self.apart);
+                let key = "\"reasoning_content\":\"";
+                (if apart { "\"reasoning_content\":\"\\n\\n" } else { key }, "", "\"")
+            }
             Kind::Function => {
                 ("\"tool_calls\":[{\"index\":", ",\"function\":{\"arguments\":\"", "\"}}]")
             }

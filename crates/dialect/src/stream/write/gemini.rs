@@ -7,15 +7,11 @@
 use foxwedge_core::{Family, Wire};
 
 use super::{
-    Brief, ENCRYPTED, Notes, UNMARKED, UNREADABLE, UNSIGNED, cut, failure, figures,
-    pen::{is_base64, string},
+    Brief, ENCRYPTED, Notes, UNMARKED, UNREADABLE, UNSIGNED, cut, failure, figures, pen::is_base64,
     stopped,
 };
 use crate::{
-    canon::{
-        Failure, Lost, Stop, Usage, Words,
-        replies::{carries_signature, reply_id},
-    },
+    canon::{Failure, Lost, Stop, Usage, Words, replies::carries_signature},
     json::unescape,
     outline::is_object,
     stream::{
@@ -87,11 +83,11 @@ impl Gemini {
     }
 
     fn start(&mut self, head: &Head<'_>) {
-        self.tail.push_str(",\"modelVersion\":");
-        string(&mut self.tail, head.model.as_ref(), "unknown");
-        self.tail.push_str(",\"responseId\":");
-        let id = reply_id(Wire::Gemini, head.id.as_deref(), &self.brief.seed);
-        Words::from(id).write(&mut self.tail);
+        for (key, words) in [("modelVersion", &head.model), ("responseId", &head.id)] {
+            let Some(words) = words else { continue };
+            self.tail.extend([",\"", key, "\":"]);
+            words.write(&mut self.tail);
+        }
         self.tail.push_str("}\n\n");
     }
 

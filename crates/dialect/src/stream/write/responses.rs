@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     canon::{
-        Citation, Failure, Lost, Stop, Trouble, Usage, Words, failures,
+        Citation, Failure, Lost, Stop, Trouble, Usage, Words,
         replies::{item_id, reply_id},
     },
     stream::{
         event::{Event, Head, Opened, Piece},
-        order::owned_stop,
+        order::{lent, owned_stop},
     },
 };
 use item::{Item, Kind};
@@ -319,12 +319,17 @@ impl Responses {
             }
             None => {}
         }
+        let code = code(self.brief.from, trouble);
+        if let Some(own) = trouble.code.as_ref().filter(|own| **own != code) {
+            let note = format!("the failure `{own}` is called `{code}` in this format");
+            notes.add(Lost::Unknown, &note);
+        }
         let mut usage = String::new();
         self.figures(&mut usage, notes);
         self.begin("response.failed");
         self.response("failed", |line| {
             line.push_str("\"error\":{\"code\":");
-            code(trouble).write(line);
+            code.write(line);
             line.push_str(",\"message\":");
             trouble.message.write(line);
             line.push_str("},\"incomplete_details\":null,\"usage\":");
@@ -387,12 +392,21 @@ impl Responses {
     }
 }
 
-/// The name of the trouble, as responses that fail have it.
-fn code<'f>(trouble: &'f Failure<'_>) -> Words<'f> {
-    let known = |code: &&Words<'_>| failures::kind(Wire::OpenaiResponses, code).is_some();
-    match (&trouble.code.as_ref().filter(known), trouble.kind) {
-        (Some(code), _) => Words::from(&***code),
+/// The name of the trouble. Strict readers take OpenAI's own only.
+fn code<'f>(from: Option<Wire>, trouble: &'f Failure<'_>) -> Words<'f> {
+    let openai = matches!(from, Some(Wire::OpenaiChat | Wire::OpenaiResponses));
+    match (trouble.code.as_ref().filter(|_| openai), trouble.kind) {
+        (Some(code), _) => lent(code),
         (None, Trouble::RateLimit) => "rate_limit_exceeded".into(),
-        (None, _) => failures::spelled(Wire::OpenaiResponses, trouble).into(),
+        (None, Trouble::Request | Trouble::TooLarge) => "invalid_prompt".into(),
+        (
+            None,
+            Trouble::Credentials
+            | Trouble::Permission
+            | Trouble::NotFound
+            | Trouble::Overloaded
+            | Trouble::Timeout
+            | Trouble::Server,
+        ) => "server_error".into(),
     }
 }

@@ -351,3 +351,39 @@ fn anthropics_beginning_waits_for_its_figures_only() {
     writer.settle(&mut out);
     assert_eq!(self::events(Wire::Anthropic, &out).len(), 1);
 }
+
+#[test]
+fn failed_responses_use_openais_own_words() {
+    let table = [
+        (Wire::Anthropic, Trouble::Overloaded, Some("overloaded_error"), "server_error", 1),
+        (Wire::Gemini, Trouble::Request, Some("INVALID_ARGUMENT"), "invalid_prompt", 1),
+        (Wire::Bedrock, Trouble::RateLimit, None, "rate_limit_exceeded", 0),
+        (Wire::OpenaiResponses, Trouble::Request, Some("bio_policy"), "bio_policy", 0),
+    ];
+    for (from, kind, code, expected, lost) in table {
+        let failure = Failure { kind, message: "m".into(), code: code.map(Words::from) };
+        let said = [Event::Start(Head::default()), Event::Failed(failure)];
+        let (bytes, notes) = written(from, Wire::OpenaiResponses, &said);
+        let events = events(Wire::OpenaiResponses, &bytes);
+        assert_eq!(events[2]["response"]["error"], json!({"code": expected, "message": "m"}));
+        assert_eq!(notes.len(), lost, "{from:?}");
+    }
+}
+
+#[test]
+fn thoughts_are_paragraphs_in_chat() {
+    let mut said = vec![Event::Start(Head::default())];
+    for (block, words) in ["a", "", "b"].into_iter().enumerate() {
+        let block = block as u32;
+        said.push(Event::Open { block, kind: Opened::Reasoning });
+        if !words.is_empty() {
+            said.push(Event::More { block, piece: Piece::Text(words.into()) });
+        }
+        said.push(Event::Close { block });
+    }
+    let (bytes, _) = written(Wire::Anthropic, Wire::OpenaiChat, &said);
+    let deltas = events(Wire::OpenaiChat, &bytes);
+    let thoughts = deltas.iter().map(|event| &event["choices"][0]["delta"]["reasoning_content"]);
+    let thoughts: Vec<&str> = thoughts.filter_map(Json::as_str).collect();
+    assert_eq!(thoughts, ["a", "\n\nb"]);
+}

@@ -121,7 +121,7 @@ fn what_is_said_in_several_ways_is_said_in_one() {
         (
             Wire::Gemini,
             r#"{"candidates":[{"finishReason":"MAX_TOKENS","safetyRatings":[{"category":"x"}]}]}"#,
-            r#"{"candidates":[{"content":{"parts":[],"role":"model"},"finishReason":"MAX_TOKENS","index":0}],"modelVersion":"unknown","responseId":"ID"}"#,
+            r#"{"candidates":[{"content":{"parts":[],"role":"model"},"finishReason":"MAX_TOKENS","index":0}]}"#,
         ),
         (
             Wire::Bedrock,

@@ -1,0 +1,130 @@
+//! What stands in a block beside what it says: marks, sources, fields that nobody knows.
+
+use foxwedge_core::Wire;
+
+use super::{anthropic, responses};
+use crate::{
+    canon::{Citation, Notes},
+    json::{Object, Value},
+};
+
+/// Reads where a text comes from.
+pub(crate) fn citation<'a>(wire: Wire, citation: &Object<'_, 'a>) -> Citation<'a> {
+    match wire {
+        Wire::OpenaiChat | Wire::OpenaiResponses => responses::citation(citation),
+        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => anthropic::citation(citation),
+    }
+}
+
+/// What stands in a block beside what it says.
+pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
+    let mut notes = Notes::default();
+    match wire {
+        Wire::Anthropic => {
+            let cache = block.get("cache_control").filter(|cache| !cache.is_null());
+            notes.cache = cache.map(Value::raw);
+            let citations = block.list("citations").filter_map(Value::object);
+            notes.citations = citations.map(|one| citation(wire, &one)).collect();
+        }
+        Wire::OpenaiChat | Wire::OpenaiResponses => {
+            notes.refusal = block.get("refusal").is_some();
+            let citations = block.list("annotations").filter_map(Value::object);
+            notes.citations = citations.map(|one| citation(wire, &one)).collect();
+        }
+        Wire::Gemini | Wire::Bedrock => {}
+    }
+    // Gemini signs texts, too; only reasoning and calls have a place for it.
+    if wire == Wire::Gemini && !block.is_true("thought") {
+        let text = block.text("text").is_some_and(|text| !text.is_empty());
+        let signed = block.any(&["thoughtSignature", "thought_signature"]);
+        notes.signed = text && signed.is_some_and(|signature| !signature.is_null());
+    }
+    notes.others = strangers(block, known(wire)).others;
+    notes
+}
+
+/// Notes the fields that say something and are none of these.
+pub(super) fn strangers<'a>(object: &Object<'_, 'a>, known: &[&str]) -> Notes<'a> {
+    let unknown = object.fields().filter(|(key, value)| {
+        let says = !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"");
+        says && !known.contains(&key.as_ref())
+    });
+    Notes { others: unknown.map(|(key, _)| key).collect(), ..Notes::default() }
+}
+
+/// The fields of blocks whose meaning we know, or that have none elsewhere.
+fn known(wire: Wire) -> &'static [&'static str] {
+    match wire {
+        Wire::OpenaiChat => &[
+            "type",
+            "text",
+            "id",
+            "function",
+            "custom",
+            "refusal",
+            "image_url",
+            "video_url",
+            "input_audio",
+            "file",
+            "annotations",
+            "index",
+        ],
+        Wire::OpenaiResponses => &[
+            "type",
+            "text",
+            "refusal",
+            "annotations",
+            "image_url",
+            "file_id",
+            "file_url",
+            "file_data",
+            "filename",
+            "input_audio",
+            "logprobs",
+            "detail",
+        ],
+        Wire::Anthropic => &[
+            "type",
+            "text",
+            "id",
+            "name",
+            "input",
+            "tool_use_id",
+            "content",
+            "is_error",
+            "source",
+            "title",
+            "thinking",
+            "signature",
+            "data",
+            "cache_control",
+            "citations",
+            "caller",
+        ],
+        Wire::Gemini => &[
+            "text",
+            "thought",
+            "thoughtSignature",
+            "thought_signature",
+            "functionCall",
+            "function_call",
+            "functionResponse",
+            "function_response",
+            "inlineData",
+            "inline_data",
+            "fileData",
+            "file_data",
+        ],
+        Wire::Bedrock => &[
+            "text",
+            "toolUse",
+            "toolResult",
+            "reasoningContent",
+            "json",
+            "image",
+            "audio",
+            "video",
+            "document",
+        ],
+    }
+}

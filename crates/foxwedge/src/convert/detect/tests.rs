@@ -1,0 +1,154 @@
+//! What is seen in whole inputs, and in their beginnings.
+
+use super::*;
+
+#[track_caller]
+fn whole(table: &[(&str, Look)]) {
+    for (text, expected) in table {
+        assert_eq!(look(text.as_bytes(), true), *expected, "{text}");
+        assert_eq!(look(format!("\u{feff}\r\n {text}\n").as_bytes(), true), *expected, "{text}");
+    }
+}
+
+#[test]
+fn conversations_are_requests() {
+    let request = |text| (text, Look::Request);
+    whole(&[
+        request(""),
+        request("hello"),
+        request("{"),
+        request("[]"),
+        request(r#"[{"role":"user","content":"hi"}]"#),
+        request(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#),
+        request(r#"{"messages":[],"model":"m"}"#),
+        request(r#"{"model":"m","error":null,"input":"go"}"#),
+        request(r#"{"contents":[{"role":"user","parts":[]}]}"#),
+        request(r#"[{"type":"message","role":"user","content":"hi"}]"#),
+        request(r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user"}}"#),
+        request(r#"{"type":"message","uuid":"u","role":"user","content":"x"}"#),
+        request("data is not a field\nof this text"),
+    ]);
+}
+
+#[test]
+fn answers_in_one_piece_are_known_by_their_shape() {
+    let response = |text, wires| (text, Look::Response(wires));
+    whole(&[
+        response(r#"{"id":"x","object":"chat.completion","choices":[]}"#, CHAT),
+        response(r#"{"choices":[{"index":0,"message":{"content":"\"delta\""}}]}"#, CHAT),
+        response(r#"{"id":"x","object":"response","output":[],"error":null}"#, RESPONSES),
+        response(
+            r#"{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}"#,
+            ANTHROPIC,
+        ),
+        response(r#"{"candidates":[{"content":{"parts":[]}}]}"#, GEMINI),
+        response(r#"{"promptFeedback":{"blockReason":"SAFETY"}}"#, GEMINI),
+        response(r#"{"output":{"message":{"role":"assistant"}},"stopReason":"end_turn"}"#, BEDROCK),
+    ]);
+}
+
+#[test]
+fn failures_are_known_unless_two_formats_spell_them_alike() {
+    let response = |text, wires| (text, Look::Response(wires));
+    whole(&[
+        response(r#"{"error":{"message":"no","type":"t","param":null,"code":"c"}}"#, OPENAI),
+        response(
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"no"}}"#,
+            ANTHROPIC,
+        ),
+        response(r#"{"error":{"code":429,"message":"no","status":"RESOURCE_EXHAUSTED"}}"#, GEMINI),
+        response(r#"{"message":"Too many requests"}"#, BEDROCK),
+        response(r#"{"__type":"ThrottlingException","message":"no"}"#, BEDROCK),
+        (r#"{"message":"hello","from":"me"}"#, Look::Request),
+        (r#"{"error":"no"}"#, Look::Request),
+    ]);
+}
+
+#[test]
+fn streams_are_known_by_their_first_frames() {
+    let stream = |text, wires| (text, Look::Stream(wires));
+    whole(&[
+        stream("data: {\"object\":\"chat.completion.chunk\",\"choices\":[]}\n\n", CHAT),
+        stream("data: {\"choices\":[],\"object\":\"\"}\n\n", CHAT),
+        stream("data:{\"choices\":[{\"delta\":{}}]}", CHAT),
+        stream(": WORKING ON IT\n\n: STILL\n\ndata: {\"choices\":[{\"delta\":{}}]}", CHAT),
+        stream("data: [DONE]\n\n", CHAT),
+        stream("data: {\"error\":{\"message\":\"no\",\"code\":429}}\n\n", CHAT),
+        stream("event: message_start\r\ndata: {}\r\n", ANTHROPIC),
+        stream("data: {\"type\":\"message_start\",\"message\":{}}\n\n", ANTHROPIC),
+        stream("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"x\"}}\n", ANTHROPIC),
+        stream("event: response.created\ndata: {}\n", RESPONSES),
+        stream("data: {\"type\":\"response.created\",\"response\":{}}\n", RESPONSES),
+        stream(
+            "event: error\ndata: {\"type\":\"error\",\"code\":\"c\",\"message\":\"no\"}\n",
+            RESPONSES,
+        ),
+        stream("id: 1\nretry: 5\ndata: {\"candidates\":[]}\n", GEMINI),
+        stream("[{\"candidates\":[]}\n,\r\n{\"candidates\":[]}]", GEMINI),
+        stream(
+            "[{\"error\":{\"code\":503,\"message\":\"no\",\"status\":\"UNAVAILABLE\"}}]",
+            GEMINI,
+        ),
+        stream("{\"candidates\":[]}\n{\"candidates\":[]}", GEMINI),
+        stream("{\"object\":\"chat.completion.chunk\"}\n{}", CHAT),
+        stream("{\"type\":\"content_block_delta\"}", ANTHROPIC),
+        stream("{\"messageStart\":{\"role\":\"assistant\"}}\n", BEDROCK),
+        stream("event: hello\ndata: {\"a\":1}\n\n", &[]),
+        stream(": nobody speaks\n\n", &[]),
+    ]);
+    assert_eq!(look(&[0, 0, 0, 0x7f, 0, 0], false), Look::Stream(BEDROCK));
+}
+
+#[test]
+fn a_stream_is_known_before_it_ends() {
+    let table = [
+        ("data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"cr", Look::Stream(CHAT)),
+        ("event: message_start\nda", Look::Stream(ANTHROPIC)),
+        ("event: message_sta", Look::More),
+        ("event: response.created\n", Look::Stream(RESPONSES)),
+        ("data: {\"candidates\": [{\"content\": {\"par", Look::Stream(GEMINI)),
+        ("[{\"candidates\": [{\"con", Look::Stream(GEMINI)),
+        ("[{\"role\": \"us", Look::More),
+        ("{\"candidates\": [{\"con", Look::More),
+        ("{\"candidates\": []}\n", Look::More),
+        ("{\"candidates\": []}\n{", Look::Stream(GEMINI)),
+        ("{\"model\":\"m\",\"mess", Look::More),
+        ("", Look::More),
+        (" \n", Look::More),
+        ("da", Look::More),
+        (": one moment\n", Look::More),
+    ];
+    for (text, expected) in table {
+        assert_eq!(look(text.as_bytes(), false), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_seen_in_a_beginning_is_so_in_the_whole() {
+    let texts = [
+        "event: message_start\ndata: {\"type\":\"message_start\"}\n\n",
+        "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"delta\":{}}]}\n\n",
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"é\"}}]}\n\n",
+        ": hi\n\ndata: {\"type\":\"response.created\",\"sequence_number\":0}\n\n",
+        "[{\"candidates\":[{\"content\":{\"role\":\"model\"}}]}]",
+        "{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"no\"}}",
+        "{\"error\":{\"code\":1,\"message\":\"no\",\"status\":\"X\"}}",
+        "{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"stop_reason\":null}",
+        "[{\"role\":\"user\",\"content\":\"hi\"}]",
+    ];
+    for text in texts {
+        let all = look(text.as_bytes(), true);
+        for end in 0..text.len() {
+            let part = look(&text.as_bytes()[..end], false);
+            assert!(part == Look::More || part == all, "{text} up to {end}: {part:?}, {all:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_waits_for_ever() {
+    let long = format!("{{\"a\":\"{}", "x".repeat(ENOUGH));
+    assert_eq!(look(long.as_bytes(), false), Look::Request);
+    let silent = ": still there\n".repeat(ENOUGH / 8);
+    assert_eq!(look(silent.as_bytes(), false), Look::Stream(&[]));
+}
