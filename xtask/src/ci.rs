@@ -5,7 +5,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, tidy, transcript, workspace};
+use crate::{Outcome, sdks, tidy, transcript, workspace};
 
 /// Runs all of it; the first failure ends it.
 pub(crate) fn run() -> Outcome {
@@ -20,6 +20,8 @@ pub(crate) fn run() -> Outcome {
     } else {
         cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], &[])?;
     }
+    eprintln!("\n── sdks");
+    sdks::run(&[])?;
     cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
     cargo(
         "documentation",

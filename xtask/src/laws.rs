@@ -1,4 +1,5 @@
-//! A long campaign: the laws of repair, or of compaction, on as many random histories as time allows.
+//! A long campaign: the laws of repair, of compaction, or of conversion, on as many random histories
+//! as time allows.
 
 use std::{
     fmt::Write as _,
@@ -56,13 +57,25 @@ struct Asked {
 enum Laws {
     Repair,
     Compaction,
+    Conversion,
 }
 
 impl Laws {
+    const ALL: [Laws; 3] = [Laws::Repair, Laws::Compaction, Laws::Conversion];
+
+    fn name(self) -> &'static str {
+        match self {
+            Laws::Repair => "repair",
+            Laws::Compaction => "compaction",
+            Laws::Conversion => "conversion",
+        }
+    }
+
     fn campaign(self, options: &Options) -> Tally {
         match self {
             Laws::Repair => laws::campaign(options),
             Laws::Compaction => laws::compaction::campaign(options),
+            Laws::Conversion => laws::conversion::campaign(options),
         }
     }
 }
@@ -80,15 +93,11 @@ impl Asked {
                 "--cases" => options.cases = number(name, value)?,
                 "--seed" => options.seed = number(name, value)?,
                 "--of" => {
-                    asked.laws = match value {
-                        "repair" => Laws::Repair,
-                        "compaction" => Laws::Compaction,
-                        _ => {
-                            return Err(format!(
-                                "unknown laws `{value}`; known: repair, compaction"
-                            ));
-                        }
-                    }
+                    let known = Laws::ALL.into_iter().find(|laws| laws.name() == value);
+                    asked.laws = known.ok_or_else(|| {
+                        let all = Laws::ALL.map(Laws::name).join(", ");
+                        format!("unknown laws `{value}`; known: {all}")
+                    })?;
                 }
                 "--threads" => asked.threads = number(name, value)?.max(1),
                 "--dialect" => {
@@ -204,8 +213,8 @@ fn table(tally: &Tally) -> String {
 fn told(breach: &Breach, asked: &Asked) -> String {
     let case = &breach.case;
     let mut replay = format!("cargo xtask laws --cases 1 --seed {}", case.seed);
-    if asked.laws == Laws::Compaction {
-        replay.push_str(" --of compaction");
+    if asked.laws != Laws::Repair {
+        let _ = write!(replay, " --of {}", asked.laws.name());
     }
     if let Some(wire) = asked.options.wire {
         let _ = write!(replay, " --dialect {}", wire.name());
@@ -235,7 +244,7 @@ mod tests {
         assert_eq!((asked.options.cases, asked.threads), (1000, 2));
         assert_eq!(asked.options.wire, Some(Wire::Gemini));
         let table: [(&[&str], &str); 5] = [
-            (&["--of", "x"], "unknown laws `x`; known: repair, compaction"),
+            (&["--of", "x"], "unknown laws `x`; known: repair, compaction, conversion"),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),
             (&["--cases", "many"], "`--cases many` is not a number"),

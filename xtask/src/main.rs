@@ -1,4 +1,4 @@
-//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | laws | agents`.
+//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | sdks | laws | agents`.
 
 mod workspace;
 mod tokens;
@@ -8,17 +8,20 @@ mod generate;
 mod laws;
 mod transcript;
 mod agents;
+mod sdks;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  ci                  format, lints, tests, documentation, tidy: everything a change must pass
+  ci                  format, lints, tests, sdks, documentation, tidy: everything a change must pass
   tidy                the checks that no compiler makes: arrows, purity, rules, generated files
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   transcript [--write]
                       runs the terminal sessions in the READMEs again; or writes them anew
+  sdks [--foxwedge BINARY]
+                      official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
   laws --cases N [--of repair|compaction] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of compaction, on N random histories, in release, on all cores
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["transcript"] => transcript::check(),
         ["transcript", "--write"] => transcript::write(),
+        ["sdks", rest @ ..] => sdks::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {

@@ -8,7 +8,7 @@ use super::{
     tell::Tell,
 };
 use crate::{
-    canon::{Citation, Lost, Words, failures, stops, usages},
+    canon::{Citation, Lost, Stop, Words, failures, stops, usages},
     json::{Object, Scan, Value},
     stream::event::Opened,
 };
@@ -55,7 +55,12 @@ impl Bedrock {
             "messageStop" => {
                 self.slots.close_all(tell);
                 let reason = said(event, "stopReason")?.unwrap_or("end_turn".into());
-                tell.stop(stops::read(WIRE, reason));
+                let more = object(event, "additionalModelResponseFields")?;
+                let text = more.map(|more| said(&more, "stop_sequence")).transpose()?.flatten();
+                tell.stop(match (stops::read(WIRE, reason), text) {
+                    (Stop::Sequence(None), Some(text)) => Stop::Sequence(Some(text)),
+                    (stop, _) => stop,
+                });
             }
             "metadata" => {
                 if let Some(usage) = object(event, "usage")? {
