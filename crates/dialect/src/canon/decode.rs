@@ -153,12 +153,7 @@ fn instructions<'a>(request: &Object<'_, 'a>, wire: Wire) -> Option<Said<'a>> {
         }
         Wire::Bedrock => (request.get("system")?, bedrock::block),
     };
-    // Outside of the list, no spelling of a list applies.
-    let parts: Vec<Part<'a>> = body(Some(value), wire, block)
-        .into_iter()
-        .filter(|part| !matches!(part.bit(), Bit::Other(_)))
-        .map(|part| part.into_bit().into())
-        .collect();
+    let parts = body(Some(value), wire, block);
     (!parts.is_empty()).then(|| Said::new(Speaker::System, parts))
 }
 

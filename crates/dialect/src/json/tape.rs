@@ -199,10 +199,15 @@ impl<'t, 'a> Value<'t, 'a> {
         self.number()?.parse().ok()
     }
 
+    /// Notes that it is not what it should be.
+    pub(crate) fn is_strange(self) {
+        self.tape.odd.set(true);
+    }
+
     /// The elements of a list; empty for anything else.
     pub(crate) fn list(self) -> Children<'t, 'a> {
         if !matches!(self.shape(), Shape::Array | Shape::Null) {
-            self.tape.odd.set(true);
+            self.is_strange();
         }
         self.children(Shape::Array)
     }

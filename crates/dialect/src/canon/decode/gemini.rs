@@ -19,7 +19,12 @@ pub(super) fn message<'a>(content: &Object<'_, 'a>) -> Option<Said<'a>> {
         },
         _ => Speaker::User,
     };
-    let parts = body(content.get("parts"), WIRE, part);
+    let parts = content.get("parts");
+    // Other formats take a text here.
+    if let Some(text) = parts.filter(|parts| parts.text().is_some()) {
+        text.is_strange();
+    }
+    let parts = body(parts, WIRE, part);
     Some(Said::read(role, parts, WIRE, content.others(&["role", "parts"])))
 }
 
@@ -79,7 +84,7 @@ fn is_stored(uri: &str) -> bool {
 fn answer<'a>(answer: &Object<'_, 'a>) -> Option<Answer<'a>> {
     let mut parts: Vec<Part<'a>> = Vec::new();
     let mut error = false;
-    if let Some(response) = answer.get("response") {
+    if let Some(response) = answer.get("response").filter(|response| !response.is_null()) {
         let (text, failed) = told(response);
         parts.push(Bit::Text(text).into());
         error = failed;

@@ -16,14 +16,8 @@ pub(super) fn bring_home(history: &mut History<'_>) {
     let mut answers: HashMap<String, At> = HashMap::new();
     for message in 0..history.messages.len() {
         let Some(said) = history.messages.get_mut(message) else { return };
-        match said.role {
-            Speaker::User => {}
-            // Media stands behind the answers of its own turn.
-            Speaker::Assistant => {
-                answers.clear();
-                continue;
-            }
-            Speaker::System | Speaker::Developer => continue,
+        if said.role != Speaker::User {
+            continue;
         }
         if !said.parts.iter().any(|part| heads(part).is_some()) {
             let own = said.parts.iter().enumerate().filter_map(|(part, one)| {

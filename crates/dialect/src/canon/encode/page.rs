@@ -298,6 +298,9 @@ impl<'h, 'a> Page<'h, 'a> {
 fn is_invented(answer: &Answer<'_>) -> bool {
     let [part] = answer.parts.as_slice() else { return false };
     let Bit::Text(words) = part.bit() else { return false };
+    if !words.starts_with("[foxwedge] ") {
+        return false;
+    }
     let mut spelled = String::new();
     words.write(&mut spelled);
     is_placeholder(&spelled)

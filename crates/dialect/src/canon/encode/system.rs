@@ -6,8 +6,12 @@
 
 use foxwedge_core::{Layout, Wire};
 
-use super::{Lost, page::Page, pen::next};
-use crate::canon::{At, Bit, History, Said, Speaker};
+use super::{
+    Lost,
+    page::Page,
+    pen::{next, tight_into},
+};
+use crate::canon::{At, Bit, History, Said, Speaker, Words};
 
 /// Whether a message is part of the instructions at the beginning of a foreign history.
 pub(super) fn is_beside(page: &mut Page<'_, '_>, index: usize, said: &Said<'_>) -> bool {
@@ -57,35 +61,28 @@ pub(super) fn beside(page: &mut Page<'_, '_>) -> Option<String> {
         }
         for (part, one) in said.parts.iter().enumerate() {
             let at = At { message: index, part };
-            let Bit::Text(words) = one.bit() else {
-                page.lose(
-                    index,
-                    Lost::Instructions,
-                    "instructions can only be text in this format",
-                );
-                continue;
-            };
-            if words.trim().is_empty() || !page.takes(at, Speaker::System, one) {
-                continue;
-            }
-            next(&mut out);
             let cache = one.notes().is_some_and(|notes| notes.cache.is_some());
-            match page.wire {
-                Wire::Anthropic => {
-                    out.push_str("{\"type\":\"text\",\"text\":");
-                    words.write(&mut out);
-                    out.push_str(if cache { super::anthropic::CACHE } else { "" });
-                    out.push('}');
+            match (one.bit(), page.spelled(at, one)) {
+                (_, Some(raw)) => {
+                    next(&mut out);
+                    tight_into(&mut out, raw.json);
+                }
+                (Bit::Text(words), None) => {
+                    if words.trim().is_empty() || !page.takes(at, Speaker::System, one) {
+                        continue;
+                    }
+                    next(&mut out);
+                    text(&mut out, page.wire, words, cache);
                 }
                 _ => {
-                    out.push_str("{\"text\":");
-                    words.write(&mut out);
-                    out.push('}');
-                    if cache && page.wire == Wire::Bedrock {
-                        out.push(',');
-                        out.push_str(super::bedrock::CACHE);
-                    }
+                    let note = "instructions can only be text in this format";
+                    page.lose(index, Lost::Instructions, note);
+                    continue;
                 }
+            }
+            if cache && page.wire == Wire::Bedrock {
+                out.push(',');
+                out.push_str(super::bedrock::CACHE);
             }
         }
     }
@@ -97,4 +94,14 @@ pub(super) fn beside(page: &mut Page<'_, '_>) -> Option<String> {
         Wire::Gemini => format!("{{\"parts\":{out}}}"),
         _ => out,
     })
+}
+
+fn text(out: &mut String, wire: Wire, words: &Words<'_>, cache: bool) {
+    out.push_str(match wire {
+        Wire::Anthropic => "{\"type\":\"text\",\"text\":",
+        _ => "{\"text\":",
+    });
+    words.write(out);
+    out.push_str(if cache && wire == Wire::Anthropic { super::anthropic::CACHE } else { "" });
+    out.push('}');
 }

@@ -33,10 +33,10 @@ pub(super) fn turns<'h, 'a>(page: &mut Page<'h, 'a>) -> Vec<Turn<'h, 'a>> {
     let mut work = Work { turns: Vec::new(), calls: Vec::new() };
     let history = page.history;
     for (index, said) in history.messages.iter().enumerate() {
+        page.fields(index, said);
         if system::is_beside(page, index, said) {
             continue;
         }
-        page.fields(index, said);
         let role = system::role(page, index, said);
         let mut parts = Vec::with_capacity(said.parts.len());
         for (part, one) in said.parts.iter().enumerate() {

@@ -24,10 +24,10 @@ pub(crate) struct Chat {
     kind: Kind,
     calls: u64,
     citations: u64,
-    /// Reasoning was told before this block.
+    /// Some reasoning is told.
     thought: bool,
-    /// The open block is reasoning behind other reasoning, and nothing of it is told yet.
-    apart: bool,
+    /// Nothing of the open block is told yet.
+    fresh: bool,
     /// Characters of the texts before this one.
     before: u64,
     /// Characters of this text.
@@ -56,7 +56,7 @@ impl Chat {
             calls: 0,
             citations: 0,
             thought: false,
-            apart: false,
+            fresh: false,
             before: 0,
             said: 0,
         }
@@ -109,21 +109,10 @@ impl Chat {
             Opened::Call { family: Family::Custom, .. } => Kind::Custom,
             Opened::Call { .. } => Kind::Function,
         };
+        self.fresh = true;
         match kind {
-            Opened::Text => {
-                if self.calls > 0 {
-                    notes.add(Lost::Order, "a text behind a call stands before it");
-                }
-                self.before += std::mem::take(&mut self.said);
-            }
-            Opened::Refusal => {}
-            Opened::Reasoning => {
-                if self.calls > 0 || self.before + self.said > 0 {
-                    let note = "reasoning behind a text or a call stands before it";
-                    notes.add(Lost::Order, note);
-                }
-                self.apart = self.thought;
-            }
+            Opened::Text => self.before += std::mem::take(&mut self.said),
+            Opened::Refusal | Opened::Reasoning => {}
             Opened::Redacted(_) => notes.add(Lost::Reasoning, UNREADABLE),
             Opened::Call { id, name, family, signature } => {
                 let index = self.calls;
@@ -159,22 +148,29 @@ impl Chat {
 
     fn more(&mut self, piece: &Piece<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
         match piece {
-            Piece::Text(words) => self.text(words, out),
+            Piece::Text(words) => self.text(words, out, notes),
             Piece::Signature(_) => notes.add(Lost::Signature, UNSIGNED),
             Piece::Encrypted(_) => notes.add(Lost::Signature, ENCRYPTED),
             Piece::Citation(citation) => self.citation(citation, out, notes),
         }
     }
 
-    fn text(&mut self, words: &Words<'_>, out: &mut Vec<u8>) {
+    fn text(&mut self, words: &Words<'_>, out: &mut Vec<u8>, notes: &mut Notes) {
         let index = self.calls.saturating_sub(1);
+        let fresh = std::mem::take(&mut self.fresh);
+        if fresh && self.kind == Kind::Text && self.calls > 0 {
+            notes.add(Lost::Order, "a text behind a call stands before it");
+        }
+        if fresh && self.kind == Kind::Reasoning && (self.calls > 0 || self.before + self.said > 0)
+        {
+            notes.add(Lost::Order, "reasoning behind a text or a call stands before it");
+        }
         let (key, input, tail) = match self.kind {
             Kind::Text => ("\"content\":\"", "", "\""),
             Kind::Refusal => ("\"refusal\":\"", "", "\""),
             Kind::Reasoning => {
-                self.thought = true;
                 // A paragraph of its own.
-                let apart = std::mem::take(&mut self.apart);
+                let apart = std::mem::replace(&mut self.thought, true) && fresh;
                 let key = "\"reasoning_content\":\"";
                 (if apart { "\"reasoning_content\":\"\\n\\n" } else { key }, "", "\"")
             }
