@@ -162,7 +162,7 @@ impl Profile {
     pub fn takes_name(self, name: &str) -> bool {
         let first = name.chars().next();
         self.names().allows(name)
-            && (self != Profile::Gemini
+            && (!matches!(self, Profile::Gemini | Profile::Strict)
                 || first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_'))
     }
 

@@ -117,6 +117,8 @@ pub struct Notes<'a> {
     pub cache: Option<&'a str>,
     /// The text is a refusal.
     pub refusal: bool,
+    /// How closely an image is to be looked at.
+    pub detail: Option<Words<'a>>,
     /// The text has a signature.
     pub signed: bool,
     /// Where a text comes from.
@@ -289,6 +291,8 @@ pub struct Answer<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The tool's name, if it names one.
     pub name: Option<Cow<'a, str>>,
+    /// Which kind of tool it is of.
+    pub family: Family,
     /// What it says and shows.
     pub parts: Vec<Part<'a>>,
     /// Marked as a failure.

@@ -3,9 +3,9 @@
 //! Looks at the keys of a request and at the first messages only: a large history is not read
 //! twice.
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Span, Wire};
 
-use crate::json::{Scan, Scanner, Shape};
+use crate::json::{Scan, Scanner, Shape, elements, field};
 
 /// A guess and how good it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +50,8 @@ struct Score {
     /// The formats whose list has the name that was found; none for a bare list.
     named: &'static [Wire],
     messages: usize,
+    /// The model is a Claude.
+    claude: bool,
 }
 
 impl Score {
@@ -72,6 +74,9 @@ pub fn detect(source: &str) -> Option<Detection> {
     let mut scan = Scanner::new(source);
     // A broken document is reported by the reader; here the part before the break counts.
     let _ = document(&mut scan, source, &mut score);
+    if score.claude && score.best.is_some_and(|best| best.confidence == Confidence::Guess) {
+        score.vote(Wire::Anthropic, Confidence::Likely, "a Claude model");
+    }
     score.best
 }
 
@@ -112,12 +117,43 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                     score.vote(Wire::Anthropic, Confidence::Certain, "Anthropic's own field");
                     done(scan)
                 }
-                b"toolConfig"
-                | b"inferenceConfig"
-                | b"modelId"
-                | b"additionalModelRequestFields" => {
+                b"toolConfig" => {
+                    // Gemini has a field of that name, too.
+                    let value = scan.skip()?;
+                    if field(source, value, "functionCallingConfig").is_some()
+                        || field(source, value, "retrievalConfig").is_some()
+                    {
+                        score.vote(Wire::Gemini, Confidence::Likely, "a field of Gemini");
+                        return Ok(());
+                    }
                     score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
                     done(scan)
+                }
+                b"inferenceConfig" | b"modelId" | b"additionalModelRequestFields" => {
+                    score.vote(Wire::Bedrock, Confidence::Certain, "a field of Bedrock Converse");
+                    done(scan)
+                }
+                b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
+                    score.vote(Wire::Gemini, Confidence::Likely, "a field of Gemini");
+                    scan.skip().map(drop)
+                }
+                b"system" if scan.shape()? == Shape::Array => {
+                    let before = score.best;
+                    blocks(scan, source, score)?;
+                    // Instructions of Anthropic's have a type, Bedrock's have none.
+                    if score.best == before {
+                        score.vote(
+                            Wire::Anthropic,
+                            Confidence::Likely,
+                            "a field of Anthropic requests",
+                        );
+                    }
+                    Ok(())
+                }
+                b"tools" if scan.shape()? == Shape::Array => {
+                    let value = scan.skip()?;
+                    tools(source, value, score);
+                    Ok(())
                 }
                 b"system" | b"stop_sequences" | b"top_k" => {
                     score.vote(
@@ -137,8 +173,9 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                 }
                 b"model" => {
                     let value = scan.skip()?;
+                    // Many serve Claude under OpenAI's format: any other sign outweighs the name.
                     if value.of(source).contains("claude") {
-                        score.vote(Wire::Anthropic, Confidence::Likely, "a Claude model");
+                        score.claude = true;
                     }
                     Ok(())
                 }
@@ -146,6 +183,20 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
             })
             .map(drop),
         _ => Ok(()),
+    }
+}
+
+/// Looks at how tools are declared.
+fn tools(source: &str, list: Span, score: &mut Score) {
+    for tool in elements(source, list).into_iter().take(4) {
+        let has = |key| field(source, tool, key).is_some();
+        if has("function") || has("custom") {
+            score.vote(Wire::OpenaiChat, Confidence::Certain, "tools of chat requests");
+        } else if has("input_schema") {
+            score.vote(Wire::Anthropic, Confidence::Certain, "tools with an `input_schema`");
+        } else if has("functionDeclarations") || has("function_declarations") {
+            score.vote(Wire::Gemini, Confidence::Certain, "declarations of functions");
+        }
     }
 }
 
@@ -184,6 +235,10 @@ fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> 
                 match value.of(source) {
                     "\"tool\"" | "\"function\"" => {
                         score.vote(Wire::OpenaiChat, Confidence::Certain, "tool messages");
+                    }
+                    // Anthropic has instructions in its list, too, but never first.
+                    "\"system\"" if score.messages == 1 => {
+                        score.vote(Wire::OpenaiChat, Confidence::Likely, "a system message first");
                     }
                     "\"developer\"" => {
                         score.vote(Wire::OpenaiChat, Confidence::Likely, "a developer message");

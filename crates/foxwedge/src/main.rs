@@ -54,7 +54,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Check(args) => command::check::run(args),
         Command::Fix(args) => command::fix::run(args),
         Command::Compact(args) => command::compact::run(&args),
-        Command::Convert(args) => command::convert::run(&args),
+        Command::Convert(args) => command::convert::run(*args),
         Command::Undo(args) => command::undo::run(args),
         Command::List(args) => command::list::run(args),
         Command::Show(args) => command::show::run(args),

@@ -225,7 +225,7 @@ fn arguments<'a>(value: Option<Value<'_, 'a>>) -> Words<'a> {
 }
 
 /// What a string says.
-pub(super) fn words<'a>(value: Option<Value<'_, 'a>>) -> Option<Words<'a>> {
+pub(crate) fn words<'a>(value: Option<Value<'_, 'a>>) -> Option<Words<'a>> {
     value?.inside().map(Words::inside)
 }
 

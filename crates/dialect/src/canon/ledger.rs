@@ -52,6 +52,7 @@ impl<'h> Ledger<'h> {
             profile,
             rule,
             names: Vec::new(),
+            here: HashSet::new(),
             named: HashSet::new(),
             restore,
             known: None,
@@ -62,6 +63,9 @@ impl<'h> Ledger<'h> {
         };
         // An answer may stand before its call is known by number, so calls come first.
         for (number, (at, part)) in parts(history).enumerate() {
+            if at.part == 0 {
+                ids.here.clear();
+            }
             if let Bit::Call(call) = part.bit() {
                 let answer = pairs.partner(at).and_then(|at| part_at(history, at));
                 entries[number] = Some(ids.call(part, call, answer));
@@ -110,6 +114,8 @@ struct Ids<'h, 'a> {
     known: Option<HashSet<&'h str>>,
     /// The ids that were given out.
     used: HashSet<Cow<'h, str>>,
+    /// Those of the message at hand.
+    here: HashSet<Cow<'h, str>>,
     /// Names that cannot stay, and what stands for them.
     names: Vec<Renamed>,
     named: HashSet<&'h str>,
@@ -175,7 +181,12 @@ impl<'h> Ids<'h, '_> {
         let before = call.id.as_deref().and_then(|id| self.restore.get(id));
         let before = before.map(|id| Cow::Borrowed(id.as_str()));
         let free = |ids: &Self, id: &Cow<'_, str>| ids.rule.allows(id) && !ids.used.contains(id);
-        let id = match (before.filter(|id| free(self, id)), own.clone()) {
+        // Most providers take an id again in another turn: then it was there before, too.
+        let back = |id: &Cow<'_, str>| match self.profile {
+            Profile::Anthropic | Profile::Strict => free(self, id),
+            _ => self.rule.allows(id) && !self.here.contains(id),
+        };
+        let id = match (before.filter(back), own.clone()) {
             (Some(before), _) => Some(before),
             // As the format had it, it stays.
             (None, Some(id)) if spelled.is_some() && self.rule.allows(&id) => Some(id),
@@ -188,6 +199,7 @@ impl<'h> Ids<'h, '_> {
             (None, None) => Some(self.made_up()),
         };
         self.used.extend(id.clone());
+        self.here.extend(id.clone());
         // A built-in tool of one provider takes only its own kind of answer.
         let plain = matches!(call.family, Family::Function | Family::Custom);
         let name = self.name(&call.name);

@@ -83,6 +83,11 @@ impl<'a> Source<'a> {
         (Source::Data(data), media_type(head))
     }
 
+    /// Whether it is an address that only its reader can open: content that is no base64.
+    pub(super) fn is_inline(&self) -> bool {
+        matches!(self, Source::Url(url) if url.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("data:")))
+    }
+
     /// Its id, for formats of the provider that stores it.
     pub(super) fn stored_for(&self, target: Wire) -> Option<&str> {
         let openai = |wire| matches!(wire, Wire::OpenaiChat | Wire::OpenaiResponses);
@@ -99,7 +104,8 @@ impl<'a> Source<'a> {
 fn data_url(url: &str) -> Option<usize> {
     let comma = url.find(',')?;
     let head = url.get(..comma)?;
-    (head.starts_with("data:") && head.ends_with(";base64")).then_some(comma)
+    let is_data = head.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    (is_data && head.ends_with(";base64")).then_some(comma)
 }
 
 /// The media type in the head of a `data:` address.

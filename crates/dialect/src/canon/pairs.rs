@@ -125,20 +125,24 @@ fn is_on_its_side(history: &History<'_>) -> bool {
 
 /// A part as the engine sees it.
 fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
-    let family = core::Family::Function;
+    // Free text or JSON is no difference here: chat spells both answers alike.
+    let family = |family: core::Family| match family {
+        core::Family::Custom => core::Family::Function,
+        other => other,
+    };
     let text = |text: &'a str| std::borrow::Cow::Borrowed(text);
     match bit {
         Bit::Call(call) => core::Kind::Call(core::Call {
             id: call.id.as_deref().map(text),
             name: Some(text(&call.name)),
-            family,
+            family: family(call.family),
             arguments: core::Arguments::Good,
             signed: false,
         }),
         Bit::Answer(answer) => core::Kind::Answer(core::Answer {
             id: answer.id.as_deref().map(text),
             name: answer.name.as_deref().map(text),
-            family,
+            family: family(answer.family),
             output: core::Output::Full,
             content: core::Span::NOWHERE,
             media: false,
@@ -170,6 +174,7 @@ mod tests {
                 _ => Bit::Answer(Answer {
                     id: some(id),
                     name: some(name),
+                    family: Family::Function,
                     parts: Vec::new(),
                     error: false,
                 }),

@@ -21,7 +21,7 @@ mod anthropic;
 mod gemini;
 mod bedrock;
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Profile, Wire};
 
 use super::{Loss, Settings, settings::Spelled};
 use crate::{document::list_key, json::Object};
@@ -47,17 +47,18 @@ pub(crate) fn read<'a>(request: &Object<'_, 'a>, wire: Wire) -> Settings<'a> {
 
 /// Adds the fields of a request, each with a comma behind it, and what is lost.
 ///
-/// `from` is the format the settings were read from, if there is one: some formats mean something
+/// `profile` is whose servers take the request, and `from` is the format the settings were read from, if there is one: some formats mean something
 /// else by silence than others.
 pub(crate) fn write(
     settings: &Settings<'_>,
     from: Option<Wire>,
+    profile: Profile,
     to: Wire,
     out: &mut String,
     losses: &mut Vec<Loss>,
 ) {
     let start = out.len();
-    let mut sheet = Sheet { settings, from, to, out, start, losses };
+    let mut sheet = Sheet { settings, from, profile, to, out, start, losses };
     if let Some(spelled) = untouched(settings, from, to) {
         sheet.words(model(to), settings.model.as_ref());
         if has_stream(to) {

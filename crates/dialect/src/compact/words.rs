@@ -155,7 +155,13 @@ mod tests {
 
     fn answer(text: &str) -> Answer<'_> {
         let parts = vec![Part::new(Bit::Text(text.into()))];
-        Answer { id: None, name: None, parts, error: false }
+        Answer {
+            id: None,
+            name: None,
+            family: foxwedge_core::Family::Function,
+            parts,
+            error: false,
+        }
     }
 
     #[test]

@@ -29,7 +29,11 @@ pub fn request(
 ) -> Result<Converted, ReadError> {
     let plain = options.tools == Tools::Native && options.model.is_none();
     if from == to && plain && options.restore.is_empty() {
-        return same(source, to, options);
+        let same = same(source, to, options)?;
+        // Names of tools are declared, too, and have to go on agreeing.
+        if !same.behind.iter().any(|edit| edit.code == 207) {
+            return Ok(same);
+        }
     }
     // What is as it should be is told at once; everything else is read closely and mended first.
     if let Some(request) = decode::whole_request(source, from) {
@@ -114,7 +118,7 @@ fn tell(
     let target = target(profile, to, options);
     let mut around = Around::default();
     let (body, mut written) = write(&request.history, &target, pairs, |out, instructions| {
-        around = Around::write(&request, from, to, instructions, out, &mut losses);
+        around = Around::write(&request, from, (profile, to), instructions, out, &mut losses);
         around.object
     });
     losses.extend(written.losses.drain(..).map(|loss| as_it_was(loss, added)));
@@ -155,7 +159,7 @@ impl Around {
     fn write(
         request: &Request<'_>,
         from: Wire,
-        to: Wire,
+        (profile, to): (Profile, Wire),
         instructions: bool,
         out: &mut String,
         losses: &mut Vec<Loss>,
@@ -165,7 +169,7 @@ impl Around {
         }
         out.push('{');
         if request.object {
-            requests::write(&request.settings, Some(from), to, out, losses);
+            requests::write(&request.settings, Some(from), profile, to, out, losses);
         }
         let others = instructions || out.len() > 1;
         Around { object: true, body: around(out, to, others) }

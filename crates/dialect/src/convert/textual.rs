@@ -40,8 +40,15 @@ pub(super) fn tell(request: &mut Request<'_>, pairs: &Pairs, losses: &mut Vec<Lo
         let note = "tools that are told as text cannot be chosen";
         losses.push(super::request::lost(Lost::ToolChoice, note));
     }
-    settings.tools.clear();
-    settings.parallel = None;
+    for tool in settings.tools.drain(..).filter(|tool| tool.takes == Takes::Own) {
+        let note =
+            format!("the tool `{}` has no place among tools that are told as text", tool.name);
+        losses.push(super::request::lost(Lost::Tool, note));
+    }
+    if settings.parallel.take() == Some(false) {
+        let note = "that one tool is called at a time cannot be asked for";
+        losses.push(super::request::lost(Lost::Setting, note));
+    }
     added
 }
 

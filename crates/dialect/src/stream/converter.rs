@@ -12,7 +12,7 @@ use super::{
     tell::tell,
     write::{Brief, Notes, Writer},
 };
-use crate::canon::{Failure, Outcome, Renamed, Trouble};
+use crate::canon::{Failure, Lost, Outcome, Renamed, Trouble};
 
 /// Converts one stream. What comes out never depends on how the bytes were cut into chunks.
 pub struct Converter {
@@ -37,6 +37,8 @@ pub struct Options {
     pub head: Head<'static>,
     /// The model that is named, whatever the provider says.
     pub model: Option<String>,
+    /// Names of tools that were replaced in the request: calls get the old ones back.
+    pub names: Vec<Renamed>,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             limits: Limits::default(),
             head: Head::default(),
             model: None,
+            names: Vec::new(),
         }
     }
 }
@@ -159,8 +162,8 @@ struct Desk {
 
 impl Desk {
     fn new(from: Option<Wire>, to: Wire, options: Options) -> Desk {
-        let Options { seed, usage, limits, head, model } = options;
-        let order = Order::new(to, &seed, head);
+        let Options { seed, usage, limits, head, model, names } = options;
+        let order = Order::new(to, &seed, head).with_names(names);
         Desk {
             order: match model {
                 Some(model) => order.named(model),
@@ -177,10 +180,13 @@ impl Desk {
     /// Takes what the reader says.
     fn take(&mut self, event: Event<'_>, out: &mut Vec<u8>) {
         if self.order.is_over() {
+            if matches!(event, Event::Open { .. } | Event::More { .. } | Event::Failed(_)) {
+                self.notes.add(Lost::Unknown, "what follows the end of the answer is left out");
+            }
             return;
         }
         match event {
-            Event::End => self.complete = true,
+            Event::End => self.complete = !self.order.is_torn(),
             Event::Failed(_) => self.failed = true,
             _ => {}
         }

@@ -11,7 +11,7 @@ mod arguments;
 mod held;
 mod owned;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use foxwedge_core::{Family, Wire};
 
@@ -32,6 +32,8 @@ pub(crate) struct Order {
     fallback: Head<'static>,
     /// The model that is named in any case.
     named: Option<Words<'static>>,
+    /// New names of tools, and the names that the request had.
+    names: HashMap<String, String>,
     begun: bool,
     stage: Stage,
     live: Option<Live>,
@@ -77,6 +79,12 @@ impl Order {
         self
     }
 
+    /// The same, with tools called as the request called them.
+    pub(crate) fn with_names(mut self, names: Vec<Renamed>) -> Order {
+        self.names = names.into_iter().map(|name| (name.new, name.old)).collect();
+        self
+    }
+
     /// For nobody in particular: ids stay as they are.
     pub(crate) fn plain() -> Order {
         Order {
@@ -84,6 +92,7 @@ impl Order {
             head: Head::default(),
             fallback: Head::default(),
             named: None,
+            names: HashMap::new(),
             begun: false,
             stage: Stage::Speaking,
             live: None,
@@ -116,6 +125,7 @@ impl Order {
                 }
             }
             Event::Stop(stop) => self.stop(stop, next),
+            Event::End if self.is_torn() => self.event(Event::Cut, next),
             Event::End => {
                 let stop = if self.calls + self.held_calls() > 0 { Stop::Calls } else { Stop::End };
                 self.stop(stop, next);
@@ -129,6 +139,18 @@ impl Order {
                 next.event(event);
             }
         }
+    }
+
+    /// Whether an end would come too early: before the model has stopped, inside a call, or before
+    /// anything was said.
+    pub(crate) fn is_torn(&self) -> bool {
+        let open = |arguments: &Option<Arguments>| {
+            arguments.is_some_and(|arguments| !arguments.is_complete())
+        };
+        self.stage == Stage::Speaking
+            && (!self.begun
+                || self.live.as_ref().is_some_and(|live| open(&live.arguments))
+                || self.held.iter().any(|held| !held.whole && open(&held.arguments)))
     }
 
     /// Whether the end, a failure or a cut was handed on.
@@ -213,7 +235,11 @@ impl Order {
             }
             None => id.as_ref().map(lent),
         };
-        let (name, family) = (name.clone(), *family);
+        let name = match self.names.get(&**name) {
+            Some(old) => Words::from(old.as_str()),
+            None => name.clone(),
+        };
+        let family = *family;
         let kind = Opened::Call { id, name, family, signature: signature.clone() };
         next.event(Event::Open { block, kind });
     }
@@ -280,8 +306,16 @@ impl Order {
     /// Closes the open block. A whole call without arguments has none: that is the empty object.
     fn shut(&mut self, whole: bool, next: &mut dyn Sink) {
         let Some(Live { block, arguments, .. }) = self.live.take() else { return };
-        if whole && arguments.is_some_and(|arguments| arguments.is_blank()) {
-            next.event(Event::More { block, piece: Piece::Text("{}".into()) });
+        match arguments.filter(|_| whole) {
+            Some(arguments) if arguments.is_blank() => {
+                next.event(Event::More { block, piece: Piece::Text("{}".into()) });
+            }
+            Some(arguments) if !arguments.is_object() => next.skip(Skipped {
+                what: Lost::Arguments,
+                note: "the arguments of a call are no JSON object, and are told as they came"
+                    .to_owned(),
+            }),
+            _ => {}
         }
         next.event(Event::Close { block });
     }

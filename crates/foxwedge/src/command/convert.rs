@@ -24,7 +24,10 @@ use crate::{
 };
 
 /// Converts one thing.
-pub(crate) fn run(args: &ConvertArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut args: ConvertArgs) -> anyhow::Result<ExitCode> {
+    // As everywhere, this names stdout.
+    args.output = args.output.filter(|output| output != Path::new("-"));
+    let args = &args;
     let mut shown = None;
     work(args, &mut shown).or_else(|error| {
         tell(args, shown.as_deref(), &error);
@@ -78,7 +81,7 @@ fn check(args: &ConvertArgs, kind: Kind) -> Result<(), Trouble> {
         Kind::Request => &[("--seed", args.seed.is_some())],
         Kind::Response => &request,
         Kind::Stream => {
-            let others = [("--ids", args.ids.is_some()), ("--pretty", args.pretty)];
+            let others = [("--pretty", args.pretty)];
             &[&request[..], &others].concat()
         }
     };
@@ -101,8 +104,8 @@ fn stream(
     options: Options,
 ) -> anyhow::Result<ExitCode> {
     let profile = options.profile(args.to);
-    let Options { model, seed, .. } = options;
-    let options = StreamOptions { model, seed, ..StreamOptions::default() };
+    let Options { model, seed, names, .. } = options;
+    let options = StreamOptions { model, seed, names, ..StreamOptions::default() };
     let mut converter = Converter::new(from, args.to, options);
     let mut held = Vec::new();
     let done = match &args.output {

@@ -209,7 +209,9 @@ fn failure(fields: &Fields<'_>) -> Option<Shape> {
     if let Some(error) = fields.object("error") {
         return match error.rest {
             _ if typed => Some(Shape::Failure(ANTHROPIC)),
-            _ if error.has("status") && error.has("code") => Some(Shape::Failure(GEMINI)),
+            _ if error.says("status").is_some() && error.has("code") => {
+                Some(Shape::Failure(GEMINI))
+            }
             Some(_) if error.has("message") => Some(Shape::Failure(OPENAI)),
             _ => None,
         };

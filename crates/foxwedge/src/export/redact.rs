@@ -114,6 +114,7 @@ impl Redactor {
             Bit::Answer(answer) => Bit::Answer(Answer {
                 id: answer.id.as_deref().map(|id| self.text(id).into()),
                 name: answer.name.as_deref().map(|name| self.text(name).into()),
+                family: answer.family,
                 parts: answer.parts.iter().map(|part| self.part(part)).collect(),
                 error: answer.error,
             }),

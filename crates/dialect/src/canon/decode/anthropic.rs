@@ -1,11 +1,13 @@
 //! What an Anthropic message says.
 
+use std::borrow::Cow;
+
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, body, reasoning, speaker, words};
+use super::{arguments, body, joined, reasoning, speaker, words};
 use crate::{
     canon::{Answer, Bit, Call, Citation, Media, MediaKind, Said, Seal, Source},
-    json::Object,
+    json::{Object, Value},
 };
 
 const WIRE: Wire = Wire::Anthropic;
@@ -37,13 +39,28 @@ pub(crate) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
         "tool_result" => Bit::Answer(Answer {
             id: block.word("tool_use_id"),
             name: None,
+            family: Family::Function,
             parts: body(block.get("content"), WIRE, self::block),
             error: block.is_true("is_error"),
         }),
         "image" => Bit::Media(media(MediaKind::Image, block)?),
         "document" => Bit::Media(media(MediaKind::File, block)?),
+        // What was found is a document with a source.
+        "search_result" => Bit::Media(Media {
+            kind: MediaKind::File,
+            media_type: None,
+            source: Source::Text(texts(block.get("content")?)),
+            name: block.word("title"),
+        }),
         _ => return None,
     })
+}
+
+/// The texts of a document in pieces, one below the other.
+fn texts<'a>(content: Value<'_, 'a>) -> Cow<'a, str> {
+    content
+        .text()
+        .unwrap_or_else(|| joined(content.list().filter_map(|block| block.object()?.text("text"))))
 }
 
 fn media<'a>(kind: MediaKind, block: &Object<'_, 'a>) -> Option<Media<'a>> {
@@ -52,6 +69,7 @@ fn media<'a>(kind: MediaKind, block: &Object<'_, 'a>) -> Option<Media<'a>> {
         "base64" => Source::Data(source.text("data")?),
         "text" => Source::Text(source.text("data")?),
         "url" => Source::Url(source.text("url")?),
+        "content" => Source::Text(texts(source.get("content")?)),
         "file" => Source::Stored { id: source.text("file_id")?, wire: WIRE },
         _ => return None,
     };

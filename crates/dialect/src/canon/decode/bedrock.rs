@@ -22,6 +22,14 @@ pub(crate) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     if let Some(text) = words(block.get("text")) {
         return Some(Bit::Text(text));
     }
+    // Texts with sources, and texts that a guard looks at.
+    if let Some(cited) = block.object("citationsContent") {
+        let text = |value: Value<'_, 'a>| value.object()?.text("text");
+        return Some(Bit::Text(cited.list("content").filter_map(text).collect::<String>().into()));
+    }
+    if let Some(guarded) = block.object("guardContent").and_then(|guard| guard.object("text")) {
+        return Some(Bit::Text(words(guarded.get("text"))?));
+    }
     if let Some(call) = block.object("toolUse") {
         return tool_use(&call);
     }
@@ -74,6 +82,7 @@ fn tool_result<'a>(answer: &Object<'_, 'a>) -> Option<Bit<'a>> {
     Some(Bit::Answer(Answer {
         id: answer.word("toolUseId"),
         name: None,
+        family: Family::Function,
         parts: body(answer.get("content"), WIRE, block),
         error: answer.text("status").as_deref() == Some("error"),
     }))

@@ -31,7 +31,8 @@ pub(super) fn message<'a>(message: &Object<'_, 'a>) -> Option<Said<'a>> {
 /// A message that is an answer as a whole.
 fn answer<'a>(message: &Object<'_, 'a>, id: Option<Cow<'a, str>>) -> Said<'a> {
     let parts = body(message.get("content"), WIRE, block);
-    let answer = Answer { id, name: message.word("name"), parts, error: false };
+    let answer =
+        Answer { id, name: message.word("name"), family: Family::Function, parts, error: false };
     let notes = strangers(message, &["role", "content", "tool_call_id", "name"]);
     let part = Part::read(Bit::Answer(answer), WIRE, Form::Message, message.raw()).with(notes);
     Said::read(Speaker::User, vec![part], WIRE, Vec::new())
@@ -100,6 +101,13 @@ fn named<'a>(
 fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     Some(match &*block.text("type")? {
         "text" => Bit::Text(words(block.get("text"))?),
+        // Mistral's reasoning stands among the texts.
+        "thinking" => {
+            let thought = block.get("thinking")?;
+            let texts = || thought.list().filter_map(|part| part.object()?.text("text"));
+            let text = words(Some(thought)).unwrap_or_else(|| texts().collect::<String>().into());
+            reasoning(text, Seal::Open)
+        }
         "refusal" => Bit::Text(words(block.get("refusal"))?),
         "image_url" => at_url(MediaKind::Image, address(block, "image_url")?, None),
         "video_url" => at_url(MediaKind::Video, address(block, "video_url")?, None),

@@ -91,7 +91,8 @@ fn answer<'a>(answer: &Object<'_, 'a>) -> Option<Answer<'a>> {
     }
     // Newer answers carry images and files as parts of their own.
     parts.extend(body(answer.get("parts"), WIRE, part));
-    Some(Answer { id: answer.word("id"), name: answer.word("name"), parts, error })
+    let (id, name) = (answer.word("id"), answer.word("name"));
+    Some(Answer { id, name, family: Family::Function, parts, error })
 }
 
 /// What the response of an answer says, and whether it is a failure.

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Wire;
 
-use super::{anthropic, responses};
+use super::{anthropic, responses, words};
 use crate::{
     canon::{Citation, Notes},
     json::{Object, Value},
@@ -31,7 +31,13 @@ pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
             let citations = block.list("annotations").filter_map(Value::object);
             notes.citations = citations.map(|one| citation(wire, &one)).collect();
         }
-        Wire::Gemini | Wire::Bedrock => {}
+        Wire::Bedrock => {
+            if let Some(cited) = block.object("citationsContent") {
+                let citations = cited.list("citations").filter_map(Value::object);
+                notes.citations = citations.map(|one| citation(wire, &one)).collect();
+            }
+        }
+        Wire::Gemini => {}
     }
     // Gemini signs texts, too; only reasoning and calls have a place for it.
     if wire == Wire::Gemini && !block.is_true("thought") {
@@ -39,8 +45,42 @@ pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
         let signed = block.any(&["thoughtSignature", "thought_signature"]);
         notes.signed = text && signed.is_some_and(|signature| !signature.is_null());
     }
+    notes.detail = match wire {
+        Wire::OpenaiChat => block.object("image_url").and_then(|image| words(image.get("detail"))),
+        Wire::OpenaiResponses => words(block.get("detail")),
+        Wire::Anthropic | Wire::Gemini | Wire::Bedrock => None,
+    };
+    // What a provider does anyway.
+    notes.detail = notes.detail.filter(|detail| *detail != "auto");
     notes.others = strangers(block, known(wire)).others;
+    for (key, inside) in inner(wire) {
+        if let Some(object) = block.object(key) {
+            notes.others.extend(strangers(&object, inside).others);
+        }
+    }
+    let documented = block.object("citations").is_some_and(|asked| asked.is_true("enabled"));
+    if wire == Wire::Anthropic && documented {
+        notes.others.push("citations".into());
+    }
     notes
+}
+
+/// The fields of objects inside blocks whose meaning we know.
+fn inner(wire: Wire) -> &'static [(&'static str, &'static [&'static str])] {
+    match wire {
+        Wire::OpenaiChat => &[("image_url", &["url", "detail"])],
+        Wire::Gemini => &[
+            ("functionResponse", &["id", "name", "response", "parts"]),
+            ("functionCall", &["id", "name", "args"]),
+        ],
+        Wire::Bedrock => &[
+            ("toolUse", &["toolUseId", "name", "input", "type"]),
+            ("toolResult", &["toolUseId", "content", "status", "type"]),
+            ("document", &["name", "format", "source"]),
+            ("image", &["format", "source"]),
+        ],
+        Wire::Anthropic | Wire::OpenaiResponses => &[],
+    }
 }
 
 /// Notes the fields that say something and are none of these.
@@ -58,6 +98,8 @@ fn known(wire: Wire) -> &'static [&'static str] {
         Wire::OpenaiChat => &[
             "type",
             "text",
+            "thinking",
+            "closed",
             "id",
             "function",
             "custom",
@@ -117,6 +159,7 @@ fn known(wire: Wire) -> &'static [&'static str] {
         ],
         Wire::Bedrock => &[
             "text",
+            "citationsContent",
             "toolUse",
             "toolResult",
             "reasoningContent",

@@ -131,7 +131,7 @@ fn answer<'a>(item: &Object<'_, 'a>, family: Family) -> Bit<'a> {
         (None, output) => body(output, WIRE, block),
     };
     let error = matches!(item.text("status").as_deref(), Some("failed"));
-    Bit::Answer(Answer { id: id(item, family), name: None, parts, error })
+    Bit::Answer(Answer { id: id(item, family), name: None, family, parts, error })
 }
 
 /// Whether an output is a list of what commands printed.

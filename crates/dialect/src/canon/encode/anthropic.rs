@@ -80,6 +80,7 @@ fn media(media: &Media<'_>) -> Option<String> {
             let data = quote(text);
             format!("{{\"type\":\"text\",\"media_type\":\"text/plain\",\"data\":{data}}}")
         }
+        source if source.is_inline() => return None,
         Source::Url(url) => format!("{{\"type\":\"url\",\"url\":{}}}", quote(url)),
         Source::Text(_) | Source::Stored { .. } => {
             let id = quote(media.source.stored_for(Wire::Anthropic)?);

@@ -87,7 +87,7 @@ fn media(media: &Media<'_>) -> Option<String> {
 }
 
 /// A name of the characters that Bedrock takes: letters, digits, single spaces, `-()[]`.
-fn plain(name: Option<&str>) -> String {
+pub(super) fn plain(name: Option<&str>) -> String {
     let mut plain = String::new();
     for character in name.unwrap_or("document").chars() {
         match character {

@@ -177,7 +177,7 @@ fn block<'h, 'a>(
             (spelling.text)(out, text, mark.is_some());
             page.outline.text(Span::new(start, out.len()), text);
         }
-        Bit::Media(media) => match (spelling.media)(media) {
+        Bit::Media(media) => match (spelling.media)(&page.named(at, media)) {
             Some(block) => {
                 out.push_str(&block);
                 if let (Some(_), Wire::Anthropic) = (mark, page.wire) {

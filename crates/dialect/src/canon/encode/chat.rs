@@ -194,7 +194,7 @@ fn piece<'h>(page: &mut Page<'_, '_>, at: At, part: &'h Part<'_>) -> Option<Piec
         }
         Bit::Text(text) => Some(Piece::Text(text)),
         Bit::Media(media) => Some(match self::media(media) {
-            Some(block) => Piece::Block(block.into()),
+            Some(block) => Piece::Block(detailed(block, part, "}}").into()),
             None => Piece::Ours(page.left_out(at, media).into()),
         }),
         Bit::Call(_) | Bit::Answer(_) => {
@@ -204,6 +204,18 @@ fn piece<'h>(page: &mut Page<'_, '_>, at: At, part: &'h Part<'_>) -> Option<Piec
         // Left out before, unless the format spelled them itself.
         Bit::Reasoning(_) | Bit::Other(_) => None,
     }
+}
+
+/// A block with how closely its image is to be looked at, before its end.
+pub(super) fn detailed(mut block: String, part: &Part<'_>, end: &str) -> String {
+    let detail = part.notes().and_then(|notes| notes.detail.as_ref());
+    if let Some(detail) = detail.filter(|_| block.contains("image_url")) {
+        block.truncate(block.len() - end.len());
+        block.push_str(",\"detail\":");
+        detail.write(&mut block);
+        block.push_str(end);
+    }
+    block
 }
 
 fn text(out: &mut String, words: &Words<'_>) {

@@ -42,6 +42,7 @@ fn media(media: &Media<'_>) -> Option<String> {
         Source::Text(words) => {
             format!("{{\"text\":{}}}", quote(&document(media.name.as_deref(), words)))
         }
+        source if source.is_inline() => return None,
         Source::Url(uri) => file(uri),
         Source::Stored { .. } => file(media.source.stored_for(Wire::Gemini)?),
     })

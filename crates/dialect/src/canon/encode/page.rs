@@ -1,19 +1,20 @@
 //! What the writers of all formats share.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
-use foxwedge_core::{ArgumentsFix, Layout, Span, Wire, is_placeholder};
+use foxwedge_core::{ArgumentsFix, Layout, Profile, Span, Wire, is_placeholder};
 
 use super::{
     Loss, Lost, Outline, Spot, Target,
+    bedrock::plain,
     blocks::document,
     pen::{is_too_deep, string, tight, tight_into},
     system::lead,
 };
 use crate::{
     canon::{
-        Answer, At, Bit, Call, Form, History, Media, Pairs, Part, Raw, Reasoning, Said, Seal,
-        Source, Speaker, Words,
+        Answer, At, Bit, Call, Form, History, Media, MediaKind, Pairs, Part, Raw, Reasoning, Said,
+        Seal, Source, Speaker, Words,
         ledger::{Entry, Ledger},
     },
     outline::is_object,
@@ -29,6 +30,8 @@ pub(super) struct Page<'h, 'a> {
     /// How many messages at the beginning are instructions.
     pub(super) lead: usize,
     pub(super) losses: Vec<Loss>,
+    /// How often the name of a document was used.
+    documents: HashMap<String, usize>,
     /// What is written, as a reader would see it.
     pub(super) outline: Outline<'h>,
 }
@@ -74,6 +77,7 @@ impl<'h, 'a> Page<'h, 'a> {
             ledger,
             lead: lead(history),
             losses: Vec::new(),
+            documents: HashMap::new(),
             outline,
         }
     }
@@ -150,7 +154,9 @@ impl<'h, 'a> Page<'h, 'a> {
         if from.is_some_and(claude) && claude(self.wire) && reasoning.is_sealed() {
             return true;
         }
-        let chat = self.wire == Wire::OpenaiChat && !reasoning.text.is_empty();
+        // Mistral refuses the field; the rest pass over it, or want it.
+        let known = !matches!(self.target.profile, Profile::Mistral | Profile::Strict);
+        let chat = self.wire == Wire::OpenaiChat && known && !reasoning.text.is_empty();
         let carried = chat && (self.target.reasoning || !reasoning.is_sealed());
         match (carried, &reasoning.seal) {
             (true, Seal::Open) => {}
@@ -175,6 +181,11 @@ impl<'h, 'a> Page<'h, 'a> {
         }
         if notes.refusal && !matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses) {
             self.lose(at.message, Lost::Refusal, "a refusal becomes plain text");
+        }
+        let openai = matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses);
+        if notes.detail.is_some() && !openai {
+            let note = "how closely an image is to be looked at cannot be said in this format";
+            self.lose(at.message, Lost::Setting, note);
         }
         if notes.signed {
             self.lose(at.message, Lost::Signature, "a text loses its signature");
@@ -251,9 +262,15 @@ impl<'h, 'a> Page<'h, 'a> {
                 continue;
             }
             self.noted(at, part);
+            // Nothing inside an answer can be marked, but by Anthropic.
+            if self.wire == Wire::Bedrock && part.notes().is_some_and(|notes| notes.cache.is_some())
+            {
+                let note = "a mark for caching inside an answer has no place in this format";
+                self.lose(at.message, Lost::CacheMark, note);
+            }
             match part.bit() {
                 Bit::Text(text) => told.pieces.push(Piece::Text(text)),
-                Bit::Media(media) => match (inside(media), beside(media)) {
+                Bit::Media(media) => match (inside(&self.named(at, media)), beside(media)) {
                     (Some(block), _) => told.pieces.push(Piece::Block(block.into())),
                     (None, _) if matches!(media.source, Source::Text(_)) => {
                         told.pieces.extend(worded(media).map(Piece::Ours));
@@ -275,6 +292,29 @@ impl<'h, 'a> Page<'h, 'a> {
             told.pieces.retain(|piece| !piece.words().is_some_and(Words::is_empty));
         }
         told
+    }
+
+    /// Media under a name that the format takes: Bedrock refuses two documents of one name, and
+    /// Gemini's files have none.
+    pub(super) fn named<'m>(&mut self, at: At, media: &'m Media<'a>) -> Cow<'m, Media<'a>> {
+        if media.kind != MediaKind::File {
+            return Cow::Borrowed(media);
+        }
+        let said = matches!(media.source, Source::Text(_));
+        if self.wire == Wire::Gemini && media.name.is_some() && !said {
+            self.lose(at.message, Lost::Unknown, "the name of a file has no place in this format");
+        }
+        if self.wire != Wire::Bedrock {
+            return Cow::Borrowed(media);
+        }
+        let name = plain(media.name.as_deref());
+        let mut free = name.clone();
+        let count = self.documents.entry(name.clone()).or_default();
+        if *count > 0 {
+            free = format!("{name} {}", *count + 1);
+        }
+        *count += 1;
+        Cow::Owned(Media { name: Some(free.into()), ..media.clone() })
     }
 
     /// A note in the place of media that the format cannot hold.

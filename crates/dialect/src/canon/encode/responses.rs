@@ -4,7 +4,7 @@ use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
     blocks::{document, text_or_blocks},
-    chat::as_text,
+    chat::{as_text, detailed},
     outline::Told as Written,
     page::{Page, Piece},
     pen::{next, string, tight, tight_into},
@@ -46,7 +46,7 @@ pub(super) fn items(page: &mut Page<'_, '_>, out: &mut String) {
                 }
                 (Bit::Media(media), None) => {
                     pieces.push(match self::media(media) {
-                        Some(block) => Piece::Block(block.into()),
+                        Some(block) => Piece::Block(detailed(block, one, "}").into()),
                         None => Piece::Ours(page.left_out(at, media).into()),
                     });
                     continue;

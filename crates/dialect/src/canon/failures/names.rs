@@ -25,7 +25,7 @@ pub(super) fn table(wire: Wire) -> &'static [Row] {
     }
 }
 
-const OPENAI: [Row; 35] = [
+const OPENAI: [Row; 37] = [
     ("invalid_request_error", Trouble::Request, Name::Own),
     ("authentication_error", Trouble::Credentials, Name::Own),
     ("permission_error", Trouble::Permission, Name::Own),
@@ -61,6 +61,8 @@ const OPENAI: [Row; 35] = [
     ("missing_required_parameter", Trouble::Request, Name::Beside),
     ("invalid_prompt", Trouble::Request, Name::Beside),
     ("invalid_image", Trouble::Request, Name::Beside),
+    ("content_filter", Trouble::Request, Name::Beside),
+    ("content_policy_violation", Trouble::Request, Name::Beside),
 ];
 
 const ANTHROPIC: [Row; 10] = [

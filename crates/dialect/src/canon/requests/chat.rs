@@ -1,6 +1,6 @@
 //! The settings of a chat request.
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Profile, Wire};
 
 use super::{
     fields::{Fields, flag, texts, words},
@@ -109,7 +109,7 @@ pub(super) fn write(sheet: &mut Sheet<'_, '_, '_>) {
     if settings.stream == Some(true) && sheet.from.is_some_and(|from| from != WIRE) {
         sheet.object("stream_options", |sheet| sheet.flag("include_usage", Some(true)));
     }
-    sheet.json(most_key(settings), settings.most);
+    sheet.json(most_key(settings, sheet.profile), settings.most);
     sheet.json("seed", settings.seed);
     sheet.json("presence_penalty", settings.presence);
     sheet.json("frequency_penalty", settings.frequency);
@@ -128,7 +128,10 @@ pub(super) fn write(sheet: &mut Sheet<'_, '_, '_>) {
 
 /// The newer name of the limit, unless the request itself went by the older one: many servers that
 /// speak this format know no other.
-fn most_key(settings: &Settings<'_>) -> &'static str {
+fn most_key(settings: &Settings<'_>, profile: Profile) -> &'static str {
+    if matches!(profile, Profile::Mistral | Profile::Deepseek) {
+        return "max_tokens";
+    }
     let spelled = settings.spelled.iter().filter(|spelled| spelled.wire == WIRE);
     let mut members = spelled.flat_map(|spelled| &spelled.members);
     let older = members.clone().any(|member| member.starts_with("\"max_tokens\""));

@@ -1,5 +1,7 @@
 //! What both formats of OpenAI share.
 
+use std::collections::HashSet;
+
 use foxwedge_core::Wire;
 
 use super::{
@@ -117,12 +119,16 @@ pub(super) fn choose<'a>(sheet: &mut Sheet<'_, '_, 'a>, written: &[&Tool<'a>]) {
         Some(Choice::Any) => sheet.plain("tool_choice", "required"),
         Some(Choice::One(name)) => {
             sheet.key("tool_choice");
-            name_tool(sheet, name);
+            let free = free_text(sheet.settings);
+            name_tool(sheet, name, &free);
         }
         Some(Choice::Among { names, required }) => {
+            let free = free_text(sheet.settings);
             let some = |sheet: &mut Sheet<'_, '_, 'a>| {
                 sheet.plain("mode", if *required { "required" } else { "auto" });
-                sheet.list("tools", |sheet| names.iter().for_each(|name| name_tool(sheet, name)));
+                sheet.list("tools", |sheet| {
+                    names.iter().for_each(|name| name_tool(sheet, name, &free));
+                });
             };
             sheet.object("tool_choice", |sheet| {
                 sheet.plain("type", "allowed_tools");
@@ -135,9 +141,14 @@ pub(super) fn choose<'a>(sheet: &mut Sheet<'_, '_, 'a>, written: &[&Tool<'a>]) {
     }
 }
 
-fn name_tool(sheet: &mut Sheet<'_, '_, '_>, name: &Words<'_>) {
-    let custom = sheet.settings.tools.iter().any(|tool| tool.name == *name && is_free_text(tool));
-    let kind = if custom { "custom" } else { "function" };
+/// The names of the tools that take free text.
+fn free_text(settings: &Settings<'_>) -> HashSet<String> {
+    let free = settings.tools.iter().filter(|tool| is_free_text(tool));
+    free.map(|tool| tool.name.to_string()).collect()
+}
+
+fn name_tool(sheet: &mut Sheet<'_, '_, '_>, name: &Words<'_>, free: &HashSet<String>) {
+    let kind = if free.contains(&**name) { "custom" } else { "function" };
     sheet.out.push('{');
     sheet.plain("type", kind);
     match sheet.to {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use foxwedge_core::Wire;
+use foxwedge_core::{Profile, Wire};
 
 use crate::{
     canon::{Loss, Lost, Setting, Settings, Spot, Words},
@@ -13,6 +13,7 @@ use crate::{
 pub(super) struct Sheet<'w, 's, 'a> {
     pub(super) settings: &'s Settings<'a>,
     pub(super) from: Option<Wire>,
+    pub(super) profile: Profile,
     pub(super) to: Wire,
     pub(super) out: &'w mut String,
     /// Where the fields of the object begin that is being written.

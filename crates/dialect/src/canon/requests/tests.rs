@@ -20,7 +20,7 @@ fn converted(source: &str, from: Wire, to: Wire) -> (Value, Vec<String>) {
 
 fn written(settings: &Settings<'_>, from: Option<Wire>, to: Wire) -> (Value, Vec<String>) {
     let (body, losses) = (&mut String::new(), &mut Vec::new());
-    write(settings, from, to, body, losses);
+    write(settings, from, foxwedge_core::Profile::of(to), to, body, losses);
     let told = losses.iter().map(|loss| format!("{}: {}", loss.what.name(), loss.note)).collect();
     (value(body), told)
 }

@@ -1,6 +1,6 @@
 //! Tools and the choice between them: what all formats share.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet};
 
 use foxwedge_core::Wire;
 
@@ -151,7 +151,8 @@ pub(super) fn choice<'s, 'a>(
     if sheet.from == Some(sheet.to) {
         return (!written.is_empty()).then_some(Cow::Borrowed(choice));
     }
-    let is_there = |name: &Words<'_>| written.iter().any(|tool| tool.name == *name);
+    let known: HashSet<&str> = written.iter().map(|tool| &*tool.name).collect();
+    let is_there = |name: &Words<'_>| known.contains(&**name);
     let left = match choice {
         _ if written.is_empty() => None,
         Choice::Auto | Choice::Never | Choice::Any => Some(Cow::Borrowed(choice)),

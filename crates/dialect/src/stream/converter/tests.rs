@@ -391,3 +391,54 @@ fn a_model_that_is_asked_for_is_named() {
         assert_eq!(reply.model, Some("mine".into()), "{wire:?}");
     }
 }
+
+/// What a chat stream of these frames becomes for Anthropic, and how it ended.
+fn told(frames: &[&str]) -> (String, Finished) {
+    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Anthropic, Options::default());
+    let mut out = Vec::new();
+    for frame in frames {
+        converter.push(format!("data: {frame}\n\n").as_bytes(), &mut out).expect("well-formed");
+    }
+    let finished = converter.finish(&mut out).expect("well-formed");
+    (String::from_utf8(out).expect("text"), finished)
+}
+
+#[test]
+fn an_end_inside_a_call_is_a_cut() {
+    let call = r#"{"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":"{\"path\":\"/t"}}]}}]}"#;
+    let (out, finished) = told(&[call, "[DONE]"]);
+    assert!(!finished.complete && !out.contains("content_block_stop"), "{out}");
+    assert!(out.contains("event: error"), "{out}");
+    // Nothing at all is no answer, either.
+    assert!(!told(&["[DONE]"]).1.complete);
+    // A text that ends without a reason has ended.
+    let text = r#"{"id":"c","choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
+    assert!(told(&[text, "[DONE]"]).1.complete);
+}
+
+#[test]
+fn failures_of_other_servers_are_failures() {
+    let text = r#"{"id":"c","choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
+    for error in [
+        r#"{"object":"error","message":"boom","type":"InternalServerError","param":null,"code":500}"#,
+        r#"{"error":"boom"}"#,
+        r#"{"error":{"message":"boom","code":502}}"#,
+    ] {
+        let (out, finished) = told(&[text, error, "[DONE]"]);
+        assert!(finished.failed && !finished.complete && out.contains("boom"), "{out}");
+    }
+}
+
+#[test]
+fn tools_get_their_names_back() {
+    let names = vec![Renamed { old: "files.read".into(), new: "files_read_1".into() }];
+    let options = Options { names, ..Options::default() };
+    let mut converter = Converter::new(Wire::OpenaiChat, Wire::Gemini, options);
+    let mut out = Vec::new();
+    let call = r#"data: {"id":"c","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"files_read_1","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    converter
+        .push(format!("{call}\n\ndata: [DONE]\n\n").as_bytes(), &mut out)
+        .expect("well-formed");
+    converter.finish(&mut out).expect("well-formed");
+    assert!(String::from_utf8_lossy(&out).contains("\"files.read\""));
+}

@@ -8,6 +8,8 @@
 pub(super) struct Arguments {
     state: State,
     depth: usize,
+    /// It begins as an object does.
+    object: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -66,6 +68,11 @@ impl Arguments {
         self.state == State::Complete
     }
 
+    /// Whether a whole object has come.
+    pub(super) fn is_object(self) -> bool {
+        self.is_complete() && self.object
+    }
+
     /// Whether nothing but white space has come.
     pub(super) fn is_blank(self) -> bool {
         self.state == State::Before
@@ -73,6 +80,7 @@ impl Arguments {
 
     fn byte(&mut self, byte: u8) {
         let blank = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        self.object |= self.state == State::Before && byte == b'{';
         self.state = match (self.state, byte) {
             (State::Before | State::Complete, _) if blank => self.state,
             (State::Before | State::Inside, b'{' | b'[') => {

@@ -121,7 +121,7 @@ fn blocks_stand_one_behind_the_other() {
         ("X0 0+{} X1 1+b 0+a 0. calls", "X0 0+{} 0+a 0. X1 1+b 1. calls"),
         ("X0 0+{} F1 1+{} calls", "X0 0+{} 0. F1 1+{} 1. calls"),
         // Numbers that are used again.
-        ("F0 0+{} 0. F0 0+[] calls", "F0 0+{} 0. F1 1+[] 1. calls"),
+        ("F0 0+{} 0. F0 0+[] calls", "F0 0+{} 0. F1 1+[] -arguments 1. calls"),
     ];
     for (script, expected) in table {
         assert_eq!(ordered(script), expected, "{script}");
@@ -134,7 +134,8 @@ fn calls_without_arguments_have_the_empty_object() {
         ("F0 0. calls done", "F0 0+{} 0. calls done"),
         ("F0 0+ 0+_ calls", "F0 0+ 0+_ 0+{} 0. calls"),
         ("F0 F1 calls", "F0 0+{} 0. F1 1+{} 1. calls"),
-        ("F0 done", "F0 0+{} 0. calls done"),
+        // Nobody said that the model has stopped.
+        ("F0 done", "F0 cut"),
         ("X0 0. calls", "X0 0. calls"),
         // The last call of an answer that was too long may have lost its arguments.
         ("F0 length done", "F0 0. length done"),
@@ -153,7 +154,7 @@ fn what_comes_late_is_left_out_and_said() {
         // Only white space may follow whole arguments.
         ("F0 0+{} F1 1+{} 0+_ calls", "F0 0+{} 0. F1 1+{} 1. calls"),
         ("F0 0+{} F1 0+x 1+{} calls", "F0 0+{} 0. F1 -arguments 1+{} 1. calls"),
-        ("F0 0+{} 0+_ 0+x F1 calls", "F0 0+{} 0+_ 0+x 0. F1 1+{} 1. calls"),
+        ("F0 0+{} 0+_ 0+x F1 calls", "F0 0+{} 0+_ 0+x -arguments 0. F1 1+{} 1. calls"),
         ("T0 0+a 0. 0+b 0~ end", "T0 0+a 0. -unknown -signature end"),
         ("F0 T1 1. 1+late calls", "F0 -unknown 0+{} 0. T1 1. calls"),
         ("T0 0+a end 0+b T1 1+c done", "T0 0+a 0. end -unknown -unknown -unknown done"),
@@ -190,8 +191,10 @@ fn the_reason_fits_the_answer() {
         ("T0 0. calls done", "T0 0. end done"),
         ("T0 0. done", "T0 0. end done"),
         ("F0 0+{} end done", "F0 0+{} 0. end done"),
-        ("F0 0+{ X1 done", "F0 0+{ 0. X1 1. calls done"),
-        ("done", "end done"),
+        ("F0 0+{ X1 calls", "F0 0+{ -arguments 0. X1 1. calls"),
+        ("F0 0+{ X1 done", "F0 0+{ -arguments cut"),
+        ("done", "cut"),
+        ("start done", "end done"),
     ];
     for (script, expected) in table {
         assert_eq!(ordered(script), expected, "{script}");

@@ -10,7 +10,7 @@ use super::{
     tell::Tell,
 };
 use crate::{
-    canon::{Lost, Words, decode, failures, stops, usages},
+    canon::{Failure, Lost, Trouble, Words, decode, failures, stops, usages},
     json::{Object, Scan, Value},
     stream::event::Opened,
 };
@@ -44,13 +44,23 @@ impl Chat {
             match error.object() {
                 Some(error) => tell.fail(failures::read(WIRE, &error)),
                 // Some servers put the message there, and its kind beside it.
-                None => tell.fail(failures::read(WIRE, root)),
+                None => {
+                    let mut failure = failures::read(WIRE, root);
+                    failure.message = decode::words(Some(error)).unwrap_or(failure.message);
+                    tell.fail(failure);
+                }
             }
             return Ok(());
         }
-        if name == Some("error") {
+        let failed = said(root, "object")?.is_some_and(|object| object == "error");
+        if failed || name == Some("error") {
             tell.fail(failures::read(WIRE, root));
             return Ok(());
+        }
+        if get(root, "choices").is_none() && get(root, "usage").is_none() && name.is_none() {
+            tell.skip_once(Lost::Unknown, "event", || {
+                "an event that holds neither choices nor figures was left out".to_owned()
+            });
         }
         tell.head(root, ["id", "model", "created"])?;
         for choice in list(root, "choices")? {
@@ -61,6 +71,11 @@ impl Chat {
                     "of several answers only the first was read".to_owned()
                 }),
             }
+        }
+        if list(root, "citations")?.next().is_some() {
+            tell.skip_once(Lost::Citation, "citations", || {
+                "citations that belong to no text were left out".to_owned()
+            });
         }
         // Groq has the figures one object deeper.
         for figures in [Some(*root), object(root, "x_groq")?].into_iter().flatten() {
@@ -82,10 +97,26 @@ impl Chat {
         tell.begin();
         // A whole answer in place of a chunk says the same under another key.
         let key = if get(choice, "delta").is_some() { "delta" } else { "message" };
-        if let Some(delta) = object(choice, key)? {
-            self.delta(&delta, tell)?;
+        match object(choice, key)? {
+            Some(delta) => self.delta(&delta, tell)?,
+            // The oldest form has nothing but text.
+            None => {
+                if let Some(text) = words(choice, "text")? {
+                    self.text(Kind::Text, text, tell);
+                }
+            }
         }
-        if let Some(reason) = said(choice, "finish_reason")? {
+        if let Some(error) = object(choice, "error")? {
+            tell.fail(failures::read(WIRE, &error));
+            return Ok(());
+        }
+        let reason = said(choice, "finish_reason")?;
+        if reason.as_ref().is_some_and(|reason| *reason == "error") {
+            let message = "the provider stopped with an error and did not say which".into();
+            tell.fail(Failure { kind: Trouble::Server, message, code: None });
+            return Ok(());
+        }
+        if let Some(reason) = reason {
             self.close(tell);
             self.calls.end(tell);
             // Moonshot has the figures here.

@@ -392,10 +392,36 @@ impl Responses {
     }
 }
 
+/// The names of troubles that OpenAI's own readers know.
+const CODES: [&str; 18] = [
+    "server_error",
+    "rate_limit_exceeded",
+    "invalid_prompt",
+    "vector_store_timeout",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_base64_image",
+    "invalid_image_url",
+    "image_too_large",
+    "image_too_small",
+    "image_parse_error",
+    "image_content_policy_violation",
+    "invalid_image_mode",
+    "image_file_too_large",
+    "unsupported_image_media_type",
+    "empty_image_file",
+    "failed_to_download_image",
+    "image_file_not_found",
+];
+
 /// The name of the trouble. Strict readers take OpenAI's own only.
 fn code<'f>(from: Option<Wire>, trouble: &'f Failure<'_>) -> Words<'f> {
-    let openai = matches!(from, Some(Wire::OpenaiChat | Wire::OpenaiResponses));
-    match (trouble.code.as_ref().filter(|_| openai), trouble.kind) {
+    let known = |code: &&Words<'_>| match from {
+        Some(Wire::OpenaiResponses) => true,
+        Some(Wire::OpenaiChat) => CODES.contains(&&***code),
+        _ => false,
+    };
+    match (trouble.code.as_ref().filter(known), trouble.kind) {
         (Some(code), _) => lent(code),
         (None, Trouble::RateLimit) => "rate_limit_exceeded".into(),
         (None, Trouble::Request | Trouble::TooLarge) => "invalid_prompt".into(),

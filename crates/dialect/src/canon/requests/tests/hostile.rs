@@ -64,7 +64,7 @@ fn is_sound(source: &str, from: Wire, to: Wire) {
     let mut settings = read(&tape.root(source).object().expect("an object"), from);
     settings.spelled = None;
     let (mut body, mut losses) = ("{".to_owned(), Vec::new());
-    write(&settings, Some(from), to, &mut body, &mut losses);
+    write(&settings, Some(from), foxwedge_core::Profile::of(to), to, &mut body, &mut losses);
     body.push_str("\"said\":[]}");
     let tape = Tape::read(&body);
     let twice = tape.map(|tape| twice(tape.root(&body)));

@@ -3,6 +3,8 @@
 //! The format numbers them, and servers take that lightly: they leave the number out, give every
 //! call the same one, repeat the id with every fragment, or name the tool late.
 
+use std::collections::HashMap;
+
 use foxwedge_core::Family;
 
 use crate::{
@@ -94,6 +96,8 @@ impl<'f> Fragment<'f> {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: Vec<Call>,
+    /// The newest call of each number.
+    newest: HashMap<u64, usize>,
 }
 
 #[derive(Debug)]
@@ -119,6 +123,9 @@ impl Calls {
             let (place, family) = (fragment.place, fragment.family);
             let state = State::Nameless { family, arguments: String::new(), signature: None };
             self.calls.push(Call { place, id: None, state });
+            if let Place::Index(index) = place {
+                self.newest.insert(index, at);
+            }
         }
         match self.calls.get_mut(at) {
             Some(call) => call.take(fragment, tell),
@@ -132,7 +139,11 @@ impl Calls {
             self.calls.iter().rposition(|call| call.id.as_deref().is_some_and(|own| *id == *own))
         };
         match fragment.place {
-            Place::Index(_) | Place::Older => {
+            Place::Index(index) => {
+                let at = *self.newest.get(&index)?;
+                (!self.calls.get(at)?.is_other(fragment)).then_some(at)
+            }
+            Place::Older => {
                 let at = self.calls.iter().rposition(|call| call.place == fragment.place)?;
                 (!self.calls.get(at)?.is_other(fragment)).then_some(at)
             }
@@ -155,6 +166,7 @@ impl Calls {
     /// There are no more calls. Whether they are whole is for the reason of the stop to say: nobody
     /// closes them here.
     pub(super) fn end(&mut self, tell: &mut Tell<'_>) {
+        self.newest.clear();
         for _ in self.calls.drain(..).filter(Call::is_nameless) {
             tell.skip(Lost::Unknown, "a call without a name was left out");
         }
