@@ -153,7 +153,11 @@ fn instructions<'a>(request: &Object<'_, 'a>, wire: Wire) -> Option<Said<'a>> {
         }
         Wire::Bedrock => (request.get("system")?, bedrock::block),
     };
-    let parts = body(Some(value), wire, block);
+    // What is no block goes nowhere.
+    let loose =
+        |part: &Part<'a>| matches!(part.bit(), Bit::Other(other) if !other.json.starts_with('{'));
+    let mut parts = body(Some(value), wire, block);
+    parts.retain(|part| !loose(part));
     (!parts.is_empty()).then(|| Said::new(Speaker::System, parts))
 }
 
@@ -189,6 +193,7 @@ pub(crate) fn body<'a>(
 pub(crate) fn element<'a>(value: Value<'_, 'a>, wire: Wire, block: ReadBlock) -> Part<'a> {
     let json = value.raw();
     let Some(object) = value.object() else {
+        value.is_strange();
         return other(Cow::Borrowed(""), wire, Form::Block, json);
     };
     match block(&object) {

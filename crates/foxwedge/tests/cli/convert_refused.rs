@@ -83,15 +83,13 @@ fn flags_that_would_do_nothing_are_refused() {
     let sandbox = Sandbox::with("request.json", PLAIN);
     sandbox.write("answer.json", response("text", "gemini"));
     sandbox.write("answer.sse", stream("text", "gemini"));
-    sandbox.write("report.json", "{\"renamed\":[]}");
-    let table: [(&str, &[&str]); 8] = [
+    let table: [(&str, &[&str]); 7] = [
         ("request.json", &["--seed", "x"]),
         ("answer.json", &["--tools", "text"]),
         ("answer.json", &["--profile", "strict"]),
         ("answer.json", &["--policy", "drop-turn"]),
         ("answer.json", &["--tail", "pending"]),
         ("answer.sse", &["--orphans", "drop"]),
-        ("answer.sse", &["--ids", "report.json"]),
         ("answer.sse", &["--pretty"]),
     ];
     for (file, flags) in table {

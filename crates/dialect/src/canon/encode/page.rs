@@ -304,7 +304,7 @@ impl<'h, 'a> Page<'h, 'a> {
         if self.wire == Wire::Gemini && media.name.is_some() && !said {
             self.lose(at.message, Lost::Unknown, "the name of a file has no place in this format");
         }
-        if self.wire != Wire::Bedrock {
+        if self.wire != Wire::Bedrock || said {
             return Cow::Borrowed(media);
         }
         let name = plain(media.name.as_deref());
