@@ -1,5 +1,5 @@
-//! A long campaign: the laws of repair, of compaction, or of conversion, on as many random histories
-//! as time allows.
+//! A long campaign: the laws of repair, of compaction, of conversion, or of streams, on as many random
+//! histories and answers as time allows.
 
 use std::{
     fmt::Write as _,
@@ -58,16 +58,18 @@ enum Laws {
     Repair,
     Compaction,
     Conversion,
+    Streams,
 }
 
 impl Laws {
-    const ALL: [Laws; 3] = [Laws::Repair, Laws::Compaction, Laws::Conversion];
+    const ALL: [Laws; 4] = [Laws::Repair, Laws::Compaction, Laws::Conversion, Laws::Streams];
 
     fn name(self) -> &'static str {
         match self {
             Laws::Repair => "repair",
             Laws::Compaction => "compaction",
             Laws::Conversion => "conversion",
+            Laws::Streams => "streams",
         }
     }
 
@@ -76,6 +78,7 @@ impl Laws {
             Laws::Repair => laws::campaign(options),
             Laws::Compaction => laws::compaction::campaign(options),
             Laws::Conversion => laws::conversion::campaign(options),
+            Laws::Streams => laws::streams::campaign(options),
         }
     }
 }
@@ -244,7 +247,7 @@ mod tests {
         assert_eq!((asked.options.cases, asked.threads), (1000, 2));
         assert_eq!(asked.options.wire, Some(Wire::Gemini));
         let table: [(&[&str], &str); 5] = [
-            (&["--of", "x"], "unknown laws `x`; known: repair, compaction, conversion"),
+            (&["--of", "x"], "unknown laws `x`; known: repair, compaction, conversion, streams"),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),
             (&["--cases", "many"], "`--cases many` is not a number"),

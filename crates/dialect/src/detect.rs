@@ -138,10 +138,9 @@ fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()>
                     scan.skip().map(drop)
                 }
                 b"system" if scan.shape()? == Shape::Array => {
-                    let before = score.best;
                     blocks(scan, source, score)?;
                     // Instructions of Anthropic's have a type, Bedrock's have none.
-                    if score.best == before {
+                    if score.best.is_none_or(|best| best.wire != Wire::Bedrock) {
                         score.vote(
                             Wire::Anthropic,
                             Confidence::Likely,
@@ -235,10 +234,6 @@ fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> 
                 match value.of(source) {
                     "\"tool\"" | "\"function\"" => {
                         score.vote(Wire::OpenaiChat, Confidence::Certain, "tool messages");
-                    }
-                    // Anthropic has instructions in its list, too, but never first.
-                    "\"system\"" if score.messages == 1 => {
-                        score.vote(Wire::OpenaiChat, Confidence::Likely, "a system message first");
                     }
                     "\"developer\"" => {
                         score.vote(Wire::OpenaiChat, Confidence::Likely, "a developer message");

@@ -15,7 +15,9 @@ use crate::{Random, history, spelled};
 mod judge;
 mod shrink;
 pub mod compaction;
+pub mod conversion;
 pub mod session;
+pub mod streams;
 
 pub use foxwedge_dialect::session::Agent;
 pub use judge::judge;

@@ -17,11 +17,13 @@ pub mod laws;
 pub use counter::Bytes;
 pub use dialect::DIALECTS;
 pub use generate::{
-    PLACEHOLDERS, SessionFile, history, long, session_file, sound_history, spelled,
+    PLACEHOLDERS, SessionFile, answer, history, long, session_file, sound_history, spelled,
 };
+pub use oracle::answers;
 pub use oracle::{
-    Became, Inventory, PROFILES, Shorter, Stays, View, Violation, all_text, became, common, count,
-    inventory, lost, parted, plain_walk, session_view, stays, told, violations,
+    Beat, Became, Call, Facet, Gist, Inventory, Media, PROFILES, Shorter, Side, Stays, View,
+    Violation, all_text, became, common, count, declared, difference, gist, inventory, lost,
+    missing, parted, plain_walk, session_view, stays, told, unsaid, violations,
 };
 pub use random::Random;
 pub use shape::{body, messages};

@@ -224,3 +224,41 @@ fn every_detection_says_why() {
         assert_eq!(detection.confidence.name(), "certain");
     }
 }
+
+#[test]
+fn what_stands_around_the_list_outweighs_the_name_of_the_model() {
+    let table = [
+        (
+            r#"{"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}},"contents":[{"role":"user","parts":[{"text":"u"}]}]}"#,
+            Wire::Gemini,
+        ),
+        (
+            r#"{"toolConfig":{"tools":[]},"messages":[{"role":"user","content":[{"text":"u"}]}]}"#,
+            Wire::Bedrock,
+        ),
+        (
+            r#"{"system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"u"}]}]}"#,
+            Wire::Bedrock,
+        ),
+        (
+            r#"{"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"u"}]}"#,
+            Wire::Anthropic,
+        ),
+        (
+            r#"{"model":"claude-x","max_completion_tokens":9,"messages":[{"role":"user","content":"u"}]}"#,
+            Wire::OpenaiChat,
+        ),
+        (
+            r#"{"model":"claude-x","messages":[{"role":"user","content":"u"}],"tools":[{"type":"function","function":{"name":"a"}}]}"#,
+            Wire::OpenaiChat,
+        ),
+        (
+            r#"{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"u"}],"tools":[{"name":"a","input_schema":{}}]}"#,
+            Wire::Anthropic,
+        ),
+        (r#"{"model":"claude-x","messages":[{"role":"user","content":"u"}]}"#, Wire::Anthropic),
+    ];
+    for (document, wire) in table {
+        assert_eq!(found(document).map(|found| found.0), Some(wire), "{document}");
+    }
+}

@@ -16,11 +16,13 @@ mod fields;
 mod spelled;
 mod session;
 mod long;
+mod answer;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 
+pub use answer::answer;
 pub use long::long;
 pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};

@@ -110,7 +110,8 @@ fn illegal_tool_name(case: &Case<'_>) -> Vec<String> {
             |also: &str| name.chars().all(|it| it.is_ascii_alphanumeric() || also.contains(it));
         let starts = |it: char| it.is_ascii_alphabetic() || it == '_';
         let legal = match case.profile {
-            OpenaiChat | Deepseek | Mistral | Bedrock | Strict => made_of("_-") && length <= 64,
+            OpenaiChat | Deepseek | Mistral | Bedrock => made_of("_-") && length <= 64,
+            Strict => name.starts_with(starts) && made_of("_-") && length <= 64,
             Anthropic | OpenaiResponses => made_of("_-") && length <= 128,
             Gemini => name.starts_with(starts) && made_of("_.:-") && length <= 128,
         };

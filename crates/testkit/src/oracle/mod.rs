@@ -19,12 +19,15 @@ mod reasoning;
 mod inventory;
 mod atoms;
 mod units;
+mod gist;
 mod session;
+pub mod answers;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
+pub use gist::{Beat, Call, Facet, Gist, Media, Side, declared, difference, gist, missing, unsaid};
 pub use inventory::{Inventory, all_text, inventory, lost};
 pub use session::{View, plain_walk, session_view, told};
 pub use units::{Became, Shorter, Stays, became, common, count, parted, stays};

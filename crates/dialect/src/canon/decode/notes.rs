@@ -86,8 +86,7 @@ fn inner(wire: Wire) -> &'static [(&'static str, &'static [&'static str])] {
 /// Notes the fields that say something and are none of these.
 pub(super) fn strangers<'a>(object: &Object<'_, 'a>, known: &[&str]) -> Notes<'a> {
     let unknown = object.fields().filter(|(key, value)| {
-        let says = !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"");
-        says && !known.contains(&key.as_ref())
+        !known.contains(&key.as_ref()) && !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"")
     });
     Notes { others: unknown.map(|(key, _)| key).collect(), ..Notes::default() }
 }

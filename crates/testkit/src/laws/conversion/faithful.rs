@@ -1,0 +1,200 @@
+//! The laws for documents that their own provider takes: everything stays in its place, ids are replaced
+//! one by one, and the way back leads to where it began.
+
+use std::collections::HashMap;
+
+use foxwedge_core::{Profile, Tail};
+use foxwedge_dialect::{
+    canon::{Lost, Renamed},
+    convert,
+};
+use serde_json::Value;
+
+use super::{
+    super::judge::{Verdict, breach},
+    excuses::Excuses,
+    judge::Trial,
+    tokens,
+};
+use crate::{Beat, Call, Facet, Gist, declared, gist, violations};
+
+/// Judges a sound document.
+pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
+    // Half a character is mended first, wherever it goes.
+    if trial.converted.before.iter().any(|edit| edit.code != 313) {
+        return breach("untouched", format!("mended: {:?}", trial.converted.before));
+    }
+    let before = trial.said();
+    let mut now = gist(trial.to.name(), after);
+    names(trial, &before, &mut now)?;
+    tools(trial, after)?;
+    if trial.joins_refusals(trial.converted) {
+        return Ok(());
+    }
+    told(trial, &before, &now)?;
+    let losses = &trial.converted.losses;
+    let joined = trial.converted.behind.iter().any(|edit| edit.code == 402);
+    if let Some(gone) = tokens::unnoted(&trial.before, after, losses).filter(|_| !joined) {
+        return breach("conserving", shown(trial, &gone));
+    }
+    ids(trial, &before, &now)?;
+    if trial.to == trial.case.wire {
+        same(trial, after)?;
+    }
+    there_and_back(trial, &before)
+}
+
+/// Everything is said, in order, by whom it was said, or is on the list.
+fn told(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
+    let excuses = Excuses::of(&[trial.converted]);
+    let bare = |gist: &Gist| gist.clone().without(Facet::Ids);
+    match excuses.unexcused(&bare(before), &bare(now)) {
+        None => Ok(()),
+        Some(what) => breach("conserving", shown(trial, &what)),
+    }
+}
+
+fn shown(trial: &Trial<'_>, what: &str) -> String {
+    let converted = trial.converted;
+    let (losses, behind) = (&converted.losses, &converted.behind);
+    format!("{what}\nlosses {losses:?}\nbehind {behind:?}\n{}", converted.body)
+}
+
+/// A tool that got another name is known, and two tools have two names. From here on it goes by
+/// the name it had.
+fn names(trial: &Trial<'_>, before: &Gist, now: &mut Gist) -> Verdict {
+    let renamed = &trial.converted.names;
+    let twins = |one: &Renamed| {
+        let collides = |call: &Call| call.name == one.new && call.name != one.old;
+        before.calls().any(collides) || renamed.iter().any(|it| it.new == one.new && it != one)
+    };
+    if let Some(twin) = renamed.iter().find(|one| twins(one)) {
+        return breach("names", shown(trial, &format!("{twin:?} is somebody else's, too")));
+    }
+    called_again(now, renamed);
+    Ok(())
+}
+
+/// Every tool is declared, under the name that calls have for it, or is on the list.
+fn tools(trial: &Trial<'_>, after: &Value) -> Verdict {
+    let renamed = &trial.converted.names;
+    let new = |old: &String| renamed.iter().find(|it| it.old == *old).map(|it| it.new.clone());
+    let now = declared(trial.to.name(), after);
+    let mut gone = declared(trial.case.wire.name(), &trial.before);
+    gone.retain(|old| !now.contains(&new(old).unwrap_or_else(|| old.clone())));
+    let told = trial.converted.losses.iter().filter(|loss| loss.what == Lost::Tool).count();
+    match gone.len() > told {
+        true => breach("names", shown(trial, &format!("{gone:?} are not declared any more"))),
+        false => Ok(()),
+    }
+}
+
+/// Gives tools their old names back.
+fn called_again(gist: &mut Gist, renamed: &[Renamed]) {
+    for call in calls(gist) {
+        if let Some(old) = renamed.iter().find(|it| it.new == call.name) {
+            call.name.clone_from(&old.old);
+        }
+    }
+}
+
+fn calls(gist: &mut Gist) -> impl Iterator<Item = &mut Call> {
+    gist.beats.iter_mut().filter_map(|beat| match beat {
+        Beat::Call(call) => Some(call),
+        Beat::Text { .. } | Beat::Media { .. } | Beat::Other(_) => None,
+    })
+}
+
+/// Different calls keep different ids, an answer has the id of its call, and what was replaced is
+/// known. (Whether an id is legal, the oracle has judged.)
+fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
+    let mut given: HashMap<&str, &str> = HashMap::new();
+    let renamed = &trial.converted.renamed;
+    for (old, new) in before.calls().zip(now.calls()) {
+        let (was, is) = (old.id.as_deref().unwrap_or(""), new.id.as_deref().unwrap_or(""));
+        if let Some(answer) = &new.answer
+            && answer.id.as_deref().unwrap_or("") != is
+            && old.answer.as_ref().is_none_or(|it| it.id == old.id)
+        {
+            return breach("ids", shown(trial, &format!("{new:?} has another id")));
+        }
+        let known = |it: &Renamed| it.old == was && it.new == is;
+        if was != is && !renamed.iter().any(known) {
+            return breach("ids", shown(trial, &format!("`{was}` is `{is}`, not in {renamed:?}")));
+        }
+        let other = given.insert(is, was).filter(|other| !is.is_empty() && *other != was);
+        if let Some(other) = other {
+            return breach("ids", shown(trial, &format!("`{was}` and `{other}` are `{is}`")));
+        }
+    }
+    let news = |it: &&Renamed| !now.calls().any(|call| call.id.as_deref() == Some(&it.new));
+    match renamed.iter().find(news).filter(|_| now.orphans.is_empty()) {
+        Some(lie) => breach("ids", shown(trial, &format!("{lie:?} is nobody's"))),
+        None => Ok(()),
+    }
+}
+
+/// Into its own format, a document that is taken goes as it is.
+fn same(trial: &Trial<'_>, after: &Value) -> Verdict {
+    let (wire, profile) = (trial.case.wire.name(), trial.case.profile.name());
+    let pending = trial.case.policy.tail == Tail::Pending;
+    let lone = trial.source.contains(super::super::LONE);
+    if lone || !violations(wire, profile, pending, &trial.before).is_empty() {
+        return Ok(());
+    }
+    let quiet = trial.converted.losses.is_empty() && trial.converted.renamed.is_empty();
+    match *after == trial.before && quiet {
+        true => Ok(()),
+        false => breach("same", shown(trial, "it changed on the way into its own format")),
+    }
+}
+
+/// The way back leads to the same, up to what was told on the way.
+fn there_and_back(trial: &Trial<'_>, before: &Gist) -> Verdict {
+    let wire = trial.case.wire;
+    let options = convert::Options {
+        profile: Some(Profile::of(wire)),
+        restore: trial.converted.renamed.clone(),
+        ..trial.options.clone()
+    };
+    let back = trial.again(&trial.converted.body, trial.to, wire, &options)?;
+    let Ok(document) = serde_json::from_str::<Value>(&back.body) else {
+        return breach("there and back", format!("no JSON: {}", back.body));
+    };
+    let pending = trial.case.policy.tail == Tail::Pending;
+    let mut judged = violations(wire.name(), wire.name(), pending, &document);
+    judged.retain(|violation| violation.code != 314);
+    if !judged.is_empty() {
+        return breach("there and back", format!("the oracle finds {judged:?}\n{}", back.body));
+    }
+    let mut now = gist(wire.name(), &document);
+    let before = &mut before.clone();
+    nameless(before, &mut now, &trial.converted.renamed);
+    called_again(&mut now, &back.names);
+    called_again(&mut now, &trial.converted.names);
+    // Where nothing was told, nothing is excused: who lost nothing has everything.
+    let excuses = Excuses::of(&[trial.converted, &back]);
+    match excuses.unexcused(before, &now) {
+        None => Ok(()),
+        Some(what) => {
+            let law = if excuses.is_empty() { "lossless" } else { "there and back" };
+            let ways = [trial.converted, &back].map(|it| (&it.losses, &it.before, &it.behind));
+            let (there, back) = (&trial.converted.body, &back.body);
+            breach(law, format!("{what}\n{ways:?}\nthere {there}\nback  {back}"))
+        }
+    }
+}
+
+/// A call that had no id keeps the one it got, and so does one whose id was also another's.
+fn nameless(before: &mut Gist, now: &mut Gist, renamed: &[Renamed]) {
+    let ids: Vec<Option<String>> = before.calls().map(|call| call.id.clone()).collect();
+    let shared = |id: &String| ids.iter().filter(|it| it.as_ref() == Some(id)).count() > 1;
+    for ((old, new), id) in calls(before).zip(calls(now)).zip(&ids) {
+        let loose = id.as_ref().is_none_or(shared);
+        let was = id.as_deref().unwrap_or("");
+        let got = |it: &Renamed| it.old == was && Some(&it.new) == new.id.as_ref();
+        if loose && renamed.iter().any(got) {
+            (old.id, new.id) = (None, None);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Hangs on a history what conversations may have beside words, calls and answers: images and
+//! files, marks of failure and of caching, citations, refusals, words behind a call, fields that nobody knows.
+//!
+//! Everything is told apart by a number, so that it can be looked for.
+
+use foxwedge_core::Wire;
+use serde_json::{Map, Value, json};
+
+use crate::Random;
+
+/// Hangs something on about a third of the messages.
+pub(super) fn hang(random: &mut Random, wire: Wire, document: &mut Value) {
+    let mut hand = Hand { random, wire, number: 0 };
+    let Some(list) = list(document) else { return };
+    let mut at = 0;
+    while at < list.len() {
+        if hand.random.chance(35) {
+            let behind = list[at].as_object_mut().and_then(|message| hand.message(message));
+            list.splice(at + 1..at + 1, behind);
+        }
+        at += 1;
+    }
+}
+
+/// The list of messages.
+pub(super) fn list(document: &mut Value) -> Option<&mut Vec<Value>> {
+    match document {
+        Value::Array(list) => Some(list),
+        Value::Object(object) => {
+            let keys = ["messages", "input", "contents"];
+            let key = keys.into_iter().find(|key| object.contains_key(*key))?;
+            object.get_mut(key)?.as_array_mut()
+        }
+        _ => None,
+    }
+}
+
+struct Hand<'r> {
+    random: &'r mut Random,
+    wire: Wire,
+    number: usize,
+}
+
+impl Hand<'_> {
+    /// Hangs something on a message; what has to stand behind it is handed back.
+    fn message(&mut self, message: &mut Map<String, Value>) -> Option<Value> {
+        self.number += 1;
+        let role = message.get("role").and_then(Value::as_str).unwrap_or("").to_owned();
+        let kind = message.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
+        // What goes as a whole takes its fields with it.
+        let stays = !role.is_empty() || kind.starts_with("function_call");
+        if stays && self.random.chance(10) {
+            let field = json!(format!("kept-field-{}", self.number));
+            message.insert("x_note".to_owned(), field);
+        }
+        match (role.as_str(), kind.as_str()) {
+            ("system", _) if matches!(self.wire, Wire::OpenaiChat | Wire::OpenaiResponses) => {
+                message.insert("role".to_owned(), json!("developer"));
+            }
+            ("user", _) => self.user(message),
+            ("assistant" | "model", _) => self.model(message),
+            (_, "function_call_output") => {
+                let image = self.shown();
+                extend(message, "output", "input_text", image);
+            }
+            // A word behind a call.
+            (_, "function_call") if self.random.chance(30) => {
+                let text = format!("assistant afterthought {}.", self.number);
+                return Some(json!({"role": "assistant", "content": text}));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn user(&mut self, message: &mut Map<String, Value>) {
+        let answers = matches!(self.wire, Wire::Anthropic | Wire::Gemini | Wire::Bedrock);
+        let key = if self.wire == Wire::Gemini { "parts" } else { "content" };
+        let holds = |names: &[&str], blocks: &[Value]| {
+            blocks.iter().any(|block| names.iter().any(|name| block.get(*name).is_some()))
+        };
+        let blocks = message.get_mut(key).and_then(Value::as_array_mut);
+        let names = ["tool_use_id", "functionResponse", "toolResult"];
+        match blocks.filter(|blocks| answers && holds(&names, blocks)) {
+            Some(blocks) => blocks.iter_mut().for_each(|block| self.answer(block)),
+            None => {
+                let shown = self.shown();
+                let kind = if self.wire == Wire::OpenaiResponses { "input_text" } else { "text" };
+                extend(message, key, kind, shown);
+                self.mark(message, key);
+            }
+        }
+    }
+
+    /// Something to look at.
+    fn shown(&mut self) -> Value {
+        let number = self.number;
+        let image = format!("aW1h{number:04}");
+        let file = format!("ZmlsZQ{number:04}==");
+        let name = format!("kept-field-name-{number}");
+        let url = format!("https://pictures.example/{number}.png");
+        let choices = match self.wire {
+            Wire::OpenaiChat => vec![
+                json!({"type": "image_url", "image_url": {"url": format!("data:image/png;base64,{image}")}}),
+                json!({"type": "image_url", "image_url": {"url": url}}),
+                json!({"type": "input_audio", "input_audio": {"data": file, "format": "wav"}}),
+                json!({"type": "file", "file": {"filename": name, "file_data": format!("data:application/pdf;base64,{file}")}}),
+                json!({"type": "file", "file": {"file_id": format!("file-{number}")}}),
+            ],
+            Wire::OpenaiResponses => vec![
+                json!({"type": "input_image", "image_url": format!("data:image/jpeg;base64,{image}")}),
+                json!({"type": "input_image", "image_url": url}),
+                json!({"type": "input_image", "file_id": format!("file-{number}")}),
+                json!({"type": "input_file", "filename": name, "file_data": format!("data:application/pdf;base64,{file}")}),
+            ],
+            Wire::Anthropic => vec![
+                json!({"type": "image", "source": {"type": "base64", "media_type": "image/webp", "data": image}}),
+                json!({"type": "image", "source": {"type": "url", "url": url}}),
+                json!({"type": "document", "title": name, "source": {"type": "base64", "media_type": "application/pdf", "data": file}}),
+                json!({"type": "document", "title": "notes", "source": {"type": "text", "media_type": "text/plain", "data": format!("written down {number}.")}}),
+                json!({"type": "image", "source": {"type": "file", "file_id": format!("file_{number}")}}),
+            ],
+            Wire::Gemini => vec![
+                json!({"inlineData": {"mimeType": "image/png", "data": image}}),
+                json!({"inlineData": {"mimeType": "audio/wav", "data": file}}),
+                json!({"inlineData": {"mimeType": "application/pdf", "data": file}}),
+                json!({"fileData": {"mimeType": "image/png", "fileUri": url}}),
+                json!({"fileData": {"mimeType": "video/mp4", "fileUri": format!("gs://bucket/{number}.mp4")}}),
+            ],
+            Wire::Bedrock => vec![
+                json!({"image": {"format": "png", "source": {"bytes": image}}}),
+                json!({"document": {"format": "pdf", "name": name, "source": {"bytes": file}}}),
+                json!({"video": {"format": "mp4", "source": {"s3Location": {"uri": format!("s3://bucket/{number}.mp4")}}}}),
+            ],
+        };
+        self.random.pick(&choices).clone()
+    }
+
+    /// An answer that failed, or that shows something.
+    fn answer(&mut self, block: &mut Value) {
+        self.number += 1;
+        let failed = self.random.chance(40);
+        let shows = self.random.chance(40);
+        let image = self.shown();
+        let inner = |block: &mut Value, key: &str| -> Option<Map<String, Value>> {
+            block.get_mut(key)?.as_object_mut().map(std::mem::take)
+        };
+        match self.wire {
+            Wire::Anthropic => {
+                let Some(block) = block.as_object_mut().filter(|it| it.contains_key("tool_use_id"))
+                else {
+                    return;
+                };
+                if failed {
+                    block.insert("is_error".to_owned(), json!(true));
+                }
+                if shows {
+                    extend(block, "content", "text", image);
+                }
+            }
+            Wire::Bedrock => {
+                let Some(mut result) = inner(block, "toolResult") else { return };
+                if failed {
+                    result.insert("status".to_owned(), json!("error"));
+                }
+                if shows {
+                    extend(&mut result, "content", "", image);
+                }
+                block["toolResult"] = Value::Object(result);
+            }
+            Wire::Gemini => {
+                let Some(mut result) = inner(block, "functionResponse") else { return };
+                let text = result.get("response").and_then(|it| it.get("output")).cloned();
+                if let Some(text) = text.filter(|_| failed) {
+                    result.insert("response".to_owned(), json!({"error": text}));
+                }
+                if shows {
+                    result.insert("parts".to_owned(), json!([image]));
+                }
+                block["functionResponse"] = Value::Object(result);
+            }
+            Wire::OpenaiChat | Wire::OpenaiResponses => {}
+        }
+    }
+
+    /// Marks the end of a message for caching.
+    fn mark(&mut self, message: &mut Map<String, Value>, key: &str) {
+        if !self.random.chance(25) {
+            return;
+        }
+        let Some(blocks) = message.get_mut(key).and_then(Value::as_array_mut) else { return };
+        match self.wire {
+            Wire::Anthropic => {
+                if let Some(block) = blocks.last_mut().and_then(Value::as_object_mut) {
+                    block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+                }
+            }
+            Wire::Bedrock => blocks.push(json!({"cachePoint": {"type": "default"}})),
+            Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => {}
+        }
+    }
+
+    fn model(&mut self, message: &mut Map<String, Value>) {
+        let number = self.number;
+        let address = format!("https://kept-cite-{number}.example");
+        match self.wire {
+            Wire::OpenaiChat => {
+                if !message.contains_key("tool_calls") {
+                    let words = format!("I would rather not {number}.");
+                    message.insert("content".to_owned(), Value::Null);
+                    message.insert("refusal".to_owned(), json!(words));
+                }
+            }
+            Wire::OpenaiResponses => {
+                let cited = json!({"type": "output_text", "text": format!("as they say {number}."),
+                    "annotations": [{"type": "url_citation", "url": address, "title": "t", "start_index": 0, "end_index": 2}]});
+                let refused =
+                    json!({"type": "refusal", "refusal": format!("I would rather not {number}.")});
+                let part = self.random.pick(&[cited, refused]).clone();
+                extend(message, "content", "output_text", part);
+            }
+            Wire::Anthropic => {
+                let cited = json!({"type": "text", "text": format!("as they say {number}."),
+                    "citations": [{"type": "web_search_result_location", "url": address, "title": "t", "cited_text": "so", "encrypted_index": "e"}]});
+                let blocks = message.get_mut("content").and_then(Value::as_array_mut);
+                let first = blocks
+                    .filter(|blocks| blocks.first().is_some_and(|block| block["type"] == "text"));
+                if let Some(blocks) = first {
+                    blocks.insert(0, cited);
+                }
+            }
+            Wire::Gemini => {
+                let seal = format!("c2VhbGVk{number}");
+                let signed =
+                    json!({"text": format!("signed words {number}."), "thoughtSignature": seal});
+                let behind = json!({"text": format!("afterthought {number}.")});
+                let part = self.random.pick(&[signed, behind]).clone();
+                extend(message, "parts", "", part);
+            }
+            Wire::Bedrock => {
+                if let Some(blocks) = message.get_mut("content").and_then(Value::as_array_mut) {
+                    blocks.insert(0, json!({"text": format!("first of all {number}.")}));
+                }
+            }
+        }
+    }
+}
+
+/// Adds an element to a content; a string becomes a list of that type of text.
+fn extend(message: &mut Map<String, Value>, key: &str, kind: &str, element: Value) {
+    match message.get_mut(key) {
+        Some(Value::Array(list)) => list.push(element),
+        Some(Value::String(text)) => {
+            let text = json!({"type": kind, "text": text});
+            message.insert(key.to_owned(), json!([text, element]));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,256 @@
+//! Judges one case.
+
+use foxwedge_core::{Applicability, Finding, Orphans, Tail, Unanswered, Wire, check};
+use foxwedge_dialect::{
+    ReadError, Want,
+    canon::Lost,
+    convert::{self, Converted, Tools, request},
+    read, text, want,
+};
+use serde_json::Value;
+
+use super::{
+    super::{
+        Case, LONE, Tally,
+        judge::{Verdict, breach},
+    },
+    faithful, options, target, tokens,
+};
+use crate::{Gist, Media, PLACEHOLDERS, all_text, declared, gist, unsaid, violations};
+
+/// Whether all laws hold for a document; the first that does not is named.
+///
+/// # Errors
+/// The name of the broken law, and what was seen.
+pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
+    let Ok(source) = text(document.as_bytes()) else { return Ok(()) };
+    let (to, options) = (target(case.profile), options(case));
+    let converted = match request(source, case.wire, to, &options) {
+        Ok(converted) => converted,
+        Err(error) => {
+            tally.unreadable += 1;
+            return unreadable(case.wire, source, &error);
+        }
+    };
+    if let Err(error) = read(source, case.wire, Want::default()) {
+        return breach("total", format!("it cannot be read, but is converted: {error}"));
+    }
+    for loss in &converted.losses {
+        *tally.repairs.entry(loss.what.name()).or_default() += 1;
+    }
+    for edit in converted.before.iter().chain(&converted.behind) {
+        *tally.findings.entry(edit.code).or_default() += 1;
+    }
+    // The oracle reads with serde_json, which takes no half characters.
+    let Ok(before) = serde_json::from_str::<Value>(&source.replace(LONE, "\\ufffd")) else {
+        return breach("total", "the scanner takes what serde_json refuses");
+    };
+    let trial = Trial { case, source, to, options, before, converted: &converted };
+    let after = trial.sound(&converted)?;
+    trial.deterministic()?;
+    trial.total()?;
+    trial.conserving(&after)?;
+    trial.idempotent(&after)?;
+    trial.told_as_text()?;
+    if trial.is_sound() {
+        tally.sound += 1;
+        faithful::judge(&trial, &after)?;
+    }
+    Ok(())
+}
+
+/// What cannot be converted cannot be read, and says where.
+fn unreadable(wire: Wire, source: &str, error: &ReadError) -> Verdict {
+    match read(source, wire, Want::default()) {
+        Ok(_) => breach("total", format!("it can be read, but not converted: {error}")),
+        Err(_) if error.at() > source.len() => breach("total", format!("no place: {error:?}")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A document on trial.
+pub(super) struct Trial<'t> {
+    pub(super) case: &'t Case,
+    pub(super) source: &'t str,
+    pub(super) to: Wire,
+    pub(super) options: convert::Options,
+    pub(super) before: Value,
+    pub(super) converted: &'t Converted,
+}
+
+impl Trial<'_> {
+    fn pending(&self) -> bool {
+        self.case.policy.tail == Tail::Pending
+    }
+
+    /// Whether the provider that the document is meant for takes it, and it tells its own whole story.
+    pub(super) fn is_sound(&self) -> bool {
+        let wire = self.case.wire.name();
+        let elsewhere = ["previous_response_id", "conversation", "thread"]
+            .iter()
+            .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
+        let refers = self.source.contains("item_reference");
+        // The oracle knows nothing of answers that go by the name of their tool.
+        let older = self.before.to_string().contains("\"role\":\"function\"");
+        let judged = || violations(wire, wire, self.pending(), &self.before);
+        !elsewhere && !refers && !older && judged().is_empty()
+    }
+
+    /// What is said before.
+    pub(super) fn said(&self) -> Gist {
+        gist(self.case.wire.name(), &self.before)
+    }
+
+    /// Whoever gets the request takes it: the engine finds nothing, and neither does the oracle.
+    pub(super) fn sound(&self, converted: &Converted) -> Result<Value, (&'static str, String)> {
+        let broken = |what: String| {
+            Err(("sound", format!("{what}\nbehind {:?}\n{}", converted.behind, converted.body)))
+        };
+        let after: Value = match serde_json::from_str(&converted.body) {
+            Ok(after) => after,
+            Err(error) => return broken(format!("not JSON: {error}")),
+        };
+        let reading = match read(&converted.body, self.to, want(self.case.profile)) {
+            Ok(reading) => reading,
+            Err(error) => return broken(format!("unreadable: {error}")),
+        };
+        // What is left, and what a fresh look finds.
+        let found = check(&reading.draft, &self.case.question()).findings;
+        for findings in [&converted.left, &found] {
+            let may = |finding: &&Finding| finding.fix.applicability != Applicability::None;
+            let open: Vec<&str> = findings.iter().filter(may).map(|it| &*it.message).collect();
+            if !open.is_empty() {
+                return broken(format!("the engine finds {open:?}"));
+            }
+        }
+        let mut judged =
+            violations(self.to.name(), self.case.profile.name(), self.pending(), &after);
+        // There is no repair for a history that is empty; and who declines says something.
+        let declines = converted.body.contains("\"refusal\":");
+        judged.retain(|violation| violation.code != 314 && !(violation.code == 301 && declines));
+        if !judged.is_empty() {
+            return broken(format!("the oracle finds {judged:?}"));
+        }
+        Ok(after)
+    }
+
+    fn deterministic(&self) -> Verdict {
+        let again = self.again(self.source, self.case.wire, self.to, &self.options)?;
+        let old = (&self.converted.body, &self.converted.losses, &self.converted.renamed);
+        match (&again.body, &again.losses, &again.renamed) == old {
+            true => Ok(()),
+            false => breach("deterministic", again.body),
+        }
+    }
+
+    /// A document that was cut off is an error with its place.
+    fn total(&self) -> Verdict {
+        let mut cut = self.source.len() / 2;
+        while !self.source.is_char_boundary(cut) {
+            cut += 1;
+        }
+        let head = &self.source[..cut];
+        match request(head, self.case.wire, self.to, &self.options) {
+            Err(error) if error.at() <= head.len() => Ok(()),
+            other => breach("total", format!("cut at {cut}: {other:?}")),
+        }
+    }
+
+    /// Every text and every real answer is there, and every setting is there or told.
+    fn conserving(&self, after: &Value) -> Verdict {
+        let losses = &self.converted.losses;
+        if let Some(gone) = tokens::unset(&self.before, after, losses) {
+            return breach("conserving", format!("{gone}\n{losses:?}\n{after}"));
+        }
+        self.says_all("conserving", self.converted, after)
+    }
+
+    /// Of messages that are joined, the second keeps only its content. A refusal stands beside it.
+    pub(super) fn joins_refusals(&self, converted: &Converted) -> bool {
+        let joined = converted.behind.iter().any(|edit| edit.code == 402);
+        joined && self.source.contains("refusal")
+    }
+
+    fn says_all(&self, law: &'static str, converted: &Converted, after: &Value) -> Verdict {
+        let policy = self.case.policy;
+        let drops = policy.unanswered != Unanswered::Answer || policy.orphans != Orphans::Quote;
+        if drops || self.joins_refusals(converted) {
+            return Ok(());
+        }
+        let losses = &converted.losses;
+        let said = self.said();
+        // Media may be quoted with its answer, in whatever form.
+        let all = after.to_string();
+        let unseen = said.shown().into_iter().filter(|media| {
+            let holds = media.holds.split(" at ").next().unwrap_or("");
+            !all.contains(holds)
+        });
+        let unseen: Vec<&Media> = unseen.collect();
+        let told = losses.iter().filter(|loss| loss.what == Lost::Media).count();
+        if unseen.len() > told {
+            return breach(law, format!("{unseen:?} not shown\n{losses:?}\n{after}"));
+        }
+        let mut gone = unsaid(&said, after);
+        gone.retain(|line| !PLACEHOLDERS.iter().any(|words| line.contains(words)));
+        match gone.is_empty() {
+            true => Ok(()),
+            false => {
+                let edits = &converted.before;
+                breach(law, format!("{gone:?} not said\n{losses:?}\n{edits:?}\n{after}"))
+            }
+        }
+    }
+
+    /// Converted once more into the same format, it stays as it is.
+    fn idempotent(&self, after: &Value) -> Verdict {
+        let again = self.again(&self.converted.body, self.to, self.to, &self.options)?;
+        let twice: Value = serde_json::from_str(&again.body).unwrap_or_default();
+        match twice == *after && again.losses.is_empty() {
+            true => Ok(()),
+            false => breach(
+                "idempotent",
+                format!("{:?} {:?}\nonce  {after}\ntwice {twice}", again.behind, again.losses),
+            ),
+        }
+    }
+
+    /// Told as text, no call and no answer remains, and nothing that they said is gone.
+    fn told_as_text(&self) -> Verdict {
+        let options = convert::Options { tools: Tools::Text, ..self.options.clone() };
+        let told = self.again(self.source, self.case.wire, self.to, &options)?;
+        let after = self.sound(&told).map_err(|(_, what)| ("told as text", what))?;
+        let now = gist(self.to.name(), &after);
+        let calls = now.calls().count() + now.orphans.len();
+        let mut tools = declared(self.to.name(), &after);
+        // A tool that the provider ran itself may have to be declared for its sake.
+        if told.behind.iter().any(|edit| edit.code == 405) {
+            tools.clear();
+        }
+        if calls > 0 || !tools.is_empty() {
+            let left = format!("{calls} calls and answers, tools {tools:?}");
+            return breach("told as text", format!("{left}\n{after}"));
+        }
+        self.says_all("told as text", &told, &after)?;
+        if !self.is_sound() {
+            return Ok(());
+        }
+        let all = all_text(&after);
+        let said = self.said();
+        let mute = said.calls().find(|call| !all.contains(&call.name));
+        match mute {
+            Some(call) => breach("told as text", format!("{call:?} is not told\n{after}")),
+            None => Ok(()),
+        }
+    }
+
+    /// A conversion that has to go well.
+    pub(super) fn again(
+        &self,
+        source: &str,
+        from: Wire,
+        to: Wire,
+        options: &convert::Options,
+    ) -> Result<Converted, (&'static str, String)> {
+        request(source, from, to, options).map_err(|error| ("total", format!("{error}\n{source}")))
+    }
+}

@@ -1,0 +1,135 @@
+//! Bedrock Converse: blocks that are named by their only key.
+
+mod hear;
+mod stream;
+
+use foxwedge_core::Wire;
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Block, SUM, Seal, Stop, Usage,
+    draft::{Kind, Part, answer},
+    fields::{count, is_text, list, said, text, tidy},
+    stops,
+};
+
+pub(super) use hear::hear;
+pub(super) use stream::stream;
+
+const WIRE: Wire = Wire::Bedrock;
+
+pub(super) fn body(answer: &Answer) -> Value {
+    let blocks: Vec<Value> = answer.blocks.iter().map(block).collect();
+    let mut body = stopped(answer.stop.as_ref());
+    body["output"] = json!({"message": {"role": "assistant", "content": blocks}});
+    body["usage"] = usage(&answer.usage);
+    body["metrics"] = json!({"latencyMs": 1});
+    body
+}
+
+/// The reason, and the text that stopped the model, which Bedrock hands through from the model.
+fn stopped(stop: Option<&Stop>) -> Value {
+    let fields = match stop {
+        Some(Stop::Sequence(Some(text))) => json!({ "stop_sequence": text }),
+        _ => Value::Null,
+    };
+    let reason = stop.map(|stop| stops::word(WIRE, stop));
+    tidy(json!({"stopReason": reason, "additionalModelResponseFields": fields}))
+}
+
+fn read_stop(event: &Value) -> Option<Stop> {
+    Some(match stops::meaning(WIRE, &said(event, "stopReason")?) {
+        Stop::Sequence(_) => {
+            Stop::Sequence(said(&event["additionalModelResponseFields"], "stop_sequence"))
+        }
+        stop => stop,
+    })
+}
+
+fn block(block: &Block) -> Value {
+    match block {
+        Block::Text(text) | Block::Refusal(text) => json!({ "text": text }),
+        Block::Reasoning(_, Seal::Redacted(data)) => {
+            json!({"reasoningContent": {"redactedContent": data}})
+        }
+        Block::Reasoning(text, seal) => {
+            let signature = if let Seal::Signed(signature) = seal { Some(signature) } else { None };
+            let inside = tidy(json!({"text": text, "signature": signature}));
+            json!({"reasoningContent": {"reasoningText": inside}})
+        }
+        Block::Call(call) => json!({"toolUse": {
+            "toolUseId": call.id, "name": call.name, "input": call.input.object(),
+        }}),
+    }
+}
+
+/// What is read from a cache or written into one is not input here.
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "inputTokens": usage.input - usage.cached - usage.stored, "outputTokens": usage.output,
+        "totalTokens": usage.input + usage.output, "cacheReadInputTokens": usage.cached,
+        "cacheWriteInputTokens": usage.stored,
+    })
+}
+
+pub(super) fn read(body: &Value) -> Result<Answer, String> {
+    let message = &body["output"]["message"];
+    let sound = message["role"] == "assistant"
+        && message["content"].is_array()
+        && is_text(&body["stopReason"])
+        && body["usage"]["inputTokens"].is_u64()
+        && body["usage"]["outputTokens"].is_u64()
+        && body["metrics"]["latencyMs"].is_u64();
+    if !sound {
+        return Err("not an output".to_owned());
+    }
+    let mut parts = Vec::new();
+    for block in list(message, "content") {
+        parts.push(read_block(block)?);
+    }
+    Ok(answer(None, None, parts, read_stop(body), read_usage(&body["usage"])?))
+}
+
+fn read_block(block: &Value) -> Result<Part, String> {
+    if block.as_object().is_none_or(|block| block.len() != 1) {
+        return Err(format!("not a block of one kind: {block}"));
+    }
+    let reasoning = &block["reasoningContent"];
+    if is_text(&block["text"]) {
+        return Ok(Part { text: text(block, "text"), ..Part::new(Kind::Text) });
+    }
+    if let Some(data) = said(reasoning, "redactedContent") {
+        return Ok(Part { seal: Seal::Redacted(data), ..Part::new(Kind::Reasoning) });
+    }
+    if is_text(&reasoning["reasoningText"]["text"]) {
+        let inside = &reasoning["reasoningText"];
+        let seal = said(inside, "signature").map_or(Seal::Open, Seal::Signed);
+        return Ok(Part { text: text(inside, "text"), seal, ..Part::new(Kind::Reasoning) });
+    }
+    let call = &block["toolUse"];
+    if call["input"].is_object() && said(call, "toolUseId").is_some() && is_text(&call["name"]) {
+        return Ok(Part {
+            text: call["input"].to_string(),
+            id: said(call, "toolUseId"),
+            name: text(call, "name"),
+            ..Part::new(Kind::Function)
+        });
+    }
+    Err(format!("not a block: {block}"))
+}
+
+fn read_usage(usage: &Value) -> Result<Usage, String> {
+    let cached = count(usage, "cacheReadInputTokens");
+    let stored = count(usage, "cacheWriteInputTokens");
+    let read = Usage {
+        input: count(usage, "inputTokens") + cached + stored,
+        output: count(usage, "outputTokens"),
+        cached,
+        stored,
+        reasoning: 0,
+    };
+    match usage.is_null() || count(usage, "totalTokens") == read.input + read.output {
+        true => Ok(read),
+        false => Err(format!("{SUM}: {usage}")),
+    }
+}

@@ -1,0 +1,72 @@
+//! Requests in another format: the laws, the behaviours that conversion owes to the seeds and to its
+//! peers, whole requests for every target, and recordings of real clients.
+
+mod support;
+#[path = "conversion/laws.rs"]
+mod laws;
+#[path = "conversion/seeds.rs"]
+mod seeds;
+#[path = "conversion/peers.rs"]
+mod peers;
+#[path = "conversion/providers.rs"]
+mod providers;
+#[path = "conversion/requests.rs"]
+mod requests;
+#[path = "conversion/recorded.rs"]
+mod recorded;
+
+use foxwedge_core::{Policy, Profile, Wire};
+use foxwedge_dialect::{
+    canon::Lost,
+    convert::{Converted, Options, request},
+};
+use foxwedge_testkit::laws::{
+    Case, Tally,
+    conversion::{judge, target},
+};
+use serde_json::Value;
+
+/// Repairs that speak for the user are allowed.
+const BOLD: Policy = Policy {
+    bold: true,
+    unanswered: foxwedge_core::Unanswered::Answer,
+    orphans: foxwedge_core::Orphans::Quote,
+    tail: foxwedge_core::Tail::Dead,
+    language: foxwedge_core::Language::English,
+};
+
+/// A document for a profile, in the format that its provider reads. No law may be broken on the way.
+fn sent(from: Wire, profile: Profile, document: &str) -> Converted {
+    under(from, profile, BOLD, document)
+}
+
+/// The same under a policy.
+fn under(from: Wire, profile: Profile, policy: Policy, document: &str) -> Converted {
+    lawful(from, profile, policy, document);
+    let options = Options { profile: Some(profile), policy, ..Options::default() };
+    request(document, from, target(profile), &options).expect("a test document can be read")
+}
+
+/// Asserts that the laws hold for a document.
+fn lawful(from: Wire, profile: Profile, policy: Policy, document: &str) {
+    let case = Case { seed: 0, agent: None, wire: from, profile, policy, size: 0 };
+    if let Err((law, what)) = judge(&case, document, &mut Tally::default()) {
+        let (from, to) = (from.name(), profile.name());
+        panic!("{law} is broken from {from} to {to}\n{document}\n{what}");
+    }
+}
+
+/// The messages of a converted request.
+fn list(converted: &Converted) -> Vec<Value> {
+    support::list(&support::value(&converted.body))
+}
+
+/// The shape of a converted request.
+fn shape(converted: &Converted) -> String {
+    support::shape(&list(converted))
+}
+
+/// What was lost, in order.
+fn lost(converted: &Converted) -> Vec<Lost> {
+    converted.losses.iter().map(|loss| loss.what).collect()
+}

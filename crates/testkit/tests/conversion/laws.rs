@@ -1,0 +1,63 @@
+//! The laws of conversion, from every format to every profile, under every policy.
+
+use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_testkit::laws::{Case, Tally, conversion::run};
+
+/// Cases for each format and profile.
+const CASES: u64 = 40;
+
+fn hold(wire: Wire) {
+    let mut tally = Tally::default();
+    for (index, profile) in Profile::ALL.into_iter().enumerate() {
+        for number in 0..CASES {
+            let unanswered = match number % 8 {
+                6 => Unanswered::DropTurn,
+                7 => Unanswered::DropCall,
+                _ => Unanswered::Answer,
+            };
+            let policy = Policy {
+                unanswered,
+                orphans: if number % 5 == 4 { Orphans::Drop } else { Orphans::Quote },
+                tail: if number % 7 == 6 { Tail::Pending } else { Tail::Dead },
+                bold: true,
+                language: if number % 9 == 8 { Language::Chinese } else { Language::English },
+            };
+            let seed = 1 + number + 1_000_000 * index as u64;
+            run(&Case { seed, agent: None, wire, profile, policy, size: 12 }, &mut tally);
+        }
+    }
+    let shown = tally.violations.iter().take(3).map(|breach| {
+        format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
+    });
+    let broken: Vec<String> = shown.collect();
+    let count = tally.violations.len();
+    assert!(broken.is_empty(), "{count} violations, the first:\n{}", broken.join("\n\n"));
+    assert!(tally.sound > 150, "too few sound documents: {}", tally.sound);
+    assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
+    assert!(tally.repairs.len() > 7, "too few kinds of losses were met: {:?}", tally.repairs);
+}
+
+#[test]
+fn the_laws_of_conversion_hold_from_openai_chat() {
+    hold(Wire::OpenaiChat);
+}
+
+#[test]
+fn the_laws_of_conversion_hold_from_openai_responses() {
+    hold(Wire::OpenaiResponses);
+}
+
+#[test]
+fn the_laws_of_conversion_hold_from_anthropic() {
+    hold(Wire::Anthropic);
+}
+
+#[test]
+fn the_laws_of_conversion_hold_from_gemini() {
+    hold(Wire::Gemini);
+}
+
+#[test]
+fn the_laws_of_conversion_hold_from_bedrock() {
+    hold(Wire::Bedrock);
+}

@@ -1,0 +1,73 @@
+//! The laws of answers, for every ordered pair of formats.
+
+use foxwedge_core::Wire;
+use foxwedge_testkit::laws::{
+    Tally,
+    streams::{Effort, Exchange, run},
+};
+
+/// Cases for each pair of formats.
+const CASES: u64 = 7;
+
+/// Cases that are cut off at every byte.
+const CUT_OFF: u64 = 1;
+
+fn hold(from: Wire) {
+    let mut tally = Tally::default();
+    for (index, to) in Wire::ALL.into_iter().enumerate() {
+        for number in 0..CASES {
+            let exchange = Exchange::between(1 + number + 1000 * index as u64, from, to);
+            run(&exchange, Effort::Some, &mut tally);
+        }
+        let small = (10_000..).map(|seed| Exchange::between(seed, from, to));
+        let small = small.filter(|exchange| {
+            let length = exchange.bytes().len();
+            (600..2500).contains(&length) && exchange.answer.calls().count() > 1
+        });
+        for exchange in small.take(CUT_OFF as usize) {
+            run(&exchange, Effort::All, &mut tally);
+        }
+    }
+    let broken: Vec<String> = tally
+        .violations
+        .iter()
+        .take(3)
+        .map(|breach| {
+            let (law, seed) = (breach.law, breach.case.seed);
+            format!("{law}, seed {seed}, {}\n{}", breach.what, breach.document)
+        })
+        .collect();
+    assert!(
+        broken.is_empty(),
+        "{} violations, the first:\n{}",
+        tally.violations.len(),
+        broken.join("\n\n")
+    );
+    assert!(tally.sound > 10, "too few answers arrive as they were: {}", tally.sound);
+    assert!(tally.repairs.len() > 3, "too few kinds of losses: {:?}", tally.repairs);
+}
+
+#[test]
+fn the_laws_of_answers_hold_for_openai_chat() {
+    hold(Wire::OpenaiChat);
+}
+
+#[test]
+fn the_laws_of_answers_hold_for_openai_responses() {
+    hold(Wire::OpenaiResponses);
+}
+
+#[test]
+fn the_laws_of_answers_hold_for_anthropic() {
+    hold(Wire::Anthropic);
+}
+
+#[test]
+fn the_laws_of_answers_hold_for_gemini() {
+    hold(Wire::Gemini);
+}
+
+#[test]
+fn the_laws_of_answers_hold_for_bedrock() {
+    hold(Wire::Bedrock);
+}
