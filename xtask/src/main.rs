@@ -22,8 +22,8 @@ usage: cargo xtask <task>
                       runs the terminal sessions in the READMEs again; or writes them anew
   sdks [--foxwedge BINARY]
                       official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
-  laws --cases N [--of repair|compaction] [--seed S] [--dialect D] [--profile P] [--threads T]
-                      the laws of repair, or of compaction, on N random histories, in release, on all cores
+  laws --cases N [--of repair|compaction|conversion|streams] [--seed S] [--dialect D] [--profile P] [--threads T]
+                      the laws of repair, or of something else, on N random histories, in release, on all cores
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";

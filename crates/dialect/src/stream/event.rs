@@ -1,12 +1,10 @@
 //! What happens in an answer that comes in pieces, in the terms of no format.
 //!
-//! Readers tell what their format says, in its order and under its own numbers. [`Order`] makes of
+//! Readers tell what their format says, in its order and under its own numbers. `Order` makes of
 //! that what every writer may rely on: the answer begins first and once; blocks are numbered from
 //! zero, stand one behind the other and are never open together; every call has a name and an id
 //! that the target takes; a block is closed unless the answer was cut off inside it; after the end,
 //! a failure or a cut there is nothing.
-//!
-//! [`Order`]: super::order::Order
 
 use foxwedge_core::Family;
 

@@ -162,8 +162,18 @@ fn content(page: &mut Page<'_, '_>, out: &mut String, pieces: &[Piece<'_>], none
             }
             return Content::Text;
         }
-        _ => {}
+        pieces => list(page, out, pieces, text),
     }
+    Content::List
+}
+
+/// Adds pieces as a list of blocks.
+pub(super) fn list(
+    page: &mut Page<'_, '_>,
+    out: &mut String,
+    pieces: &[Piece<'_>],
+    text: fn(&mut String, &Words<'_>),
+) {
     out.push('[');
     for piece in pieces {
         next(out);
@@ -181,7 +191,6 @@ fn content(page: &mut Page<'_, '_>, out: &mut String, pieces: &[Piece<'_>], none
         }
     }
     out.push(']');
-    Content::List
 }
 
 fn piece<'h>(page: &mut Page<'_, '_>, at: At, part: &'h Part<'_>) -> Option<Piece<'h>> {

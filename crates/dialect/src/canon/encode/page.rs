@@ -222,28 +222,9 @@ impl<'h, 'a> Page<'h, 'a> {
 
     /// Adds the arguments of a call as a JSON object.
     pub(super) fn object(&mut self, out: &mut String, at: At, call: &Call<'_>) {
-        let text = &*call.arguments;
-        if call.is_free_text() {
-            out.push_str("{\"input\":");
-            call.arguments.write(out);
-            return out.push('}');
+        if let Some(note) = object(out, call) {
+            self.lose(at.message, Lost::Arguments, note);
         }
-        if is_object(text) && !is_too_deep(text) {
-            return tight_into(out, text);
-        }
-        if text.trim().is_empty() {
-            return out.push_str("{}");
-        }
-        let note = format!("the arguments of `{}` are no JSON object and are mended", call.name);
-        self.lose(at.message, Lost::Arguments, note);
-        let whole = Some(Span::new(0, text.len()));
-        let mended = respelled(text, whole, ArgumentsFix::Mend, Encoding::Object);
-        if is_too_deep(&mended) {
-            out.push_str("{\"value\":");
-            string(out, text);
-            return out.push('}');
-        }
-        tight_into(out, &mended);
     }
 
     /// What an answer says and shows, for a format that holds media inside answers by `inside`
@@ -332,6 +313,35 @@ impl<'h, 'a> Page<'h, 'a> {
             self.lose(at.message, Lost::ErrorMark, note);
         }
     }
+}
+
+/// Adds the arguments of a call as a JSON object, and says so if they had to be mended.
+pub(crate) fn object(out: &mut String, call: &Call<'_>) -> Option<String> {
+    let text = &*call.arguments;
+    if call.is_free_text() {
+        out.push_str("{\"input\":");
+        call.arguments.write(out);
+        out.push('}');
+        return None;
+    }
+    if is_object(text) && !is_too_deep(text) {
+        tight_into(out, text);
+        return None;
+    }
+    if text.trim().is_empty() {
+        out.push_str("{}");
+        return None;
+    }
+    let whole = Some(Span::new(0, text.len()));
+    let mended = respelled(text, whole, ArgumentsFix::Mend, Encoding::Object);
+    if is_too_deep(&mended) {
+        out.push_str("{\"value\":");
+        string(out, text);
+        out.push('}');
+    } else {
+        tight_into(out, &mended);
+    }
+    Some(format!("the arguments of `{}` are no JSON object and are mended", call.name))
 }
 
 /// Whether an answer is one of the engine's placeholders, which say themselves that nothing came.

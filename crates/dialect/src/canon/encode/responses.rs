@@ -4,7 +4,7 @@ use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
     blocks::{document, text_or_blocks},
-    chat::{as_text, detailed},
+    chat::{as_text, detailed, list},
     outline::Told as Written,
     page::{Page, Piece},
     pen::{next, string, tight, tight_into},
@@ -90,7 +90,10 @@ fn message(page: &mut Page<'_, '_>, said: &Said<'_>, pieces: &[Piece<'_>], out: 
             page.outline.give_up();
             text.write(out);
         }
-        pieces => blocks(page, said.role, pieces, out),
+        pieces => {
+            let text = if said.role == Speaker::Assistant { output_text } else { input_text };
+            list(page, out, pieces, text);
+        }
     }
     for member in members {
         page.outline.give_up();
@@ -105,27 +108,6 @@ fn message(page: &mut Page<'_, '_>, said: &Said<'_>, pieces: &[Piece<'_>], out: 
         Speaker::Assistant => Role::Assistant,
     };
     page.outline.message(role, Span::new(start, out.len()), Content::List);
-}
-
-fn blocks(page: &mut Page<'_, '_>, role: Speaker, pieces: &[Piece<'_>], out: &mut String) {
-    let text = if role == Speaker::Assistant { output_text } else { input_text };
-    out.push('[');
-    for piece in pieces {
-        next(out);
-        let start = out.len();
-        match (piece, piece.words()) {
-            (Piece::Block(block), _) => {
-                page.outline.give_up();
-                out.push_str(block);
-            }
-            (_, Some(words)) => {
-                text(out, words);
-                page.outline.text(Span::new(start, out.len()), words);
-            }
-            _ => {}
-        }
-    }
-    out.push(']');
 }
 
 fn input_text(out: &mut String, words: &Words<'_>) {

@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::{ArgumentsFix, Span, Wire};
+use foxwedge_core::Wire;
 
 use super::{Encoded, carries_signature, reply_id};
-use crate::{
-    canon::{
-        Bit, Call, CallIds, Form, Loss, Lost, Part, Reasoning, Reply, Seal, Spot, Stop, Words,
-        encode::pen::{is_too_deep, next, string, tight_into},
-        stops, usages,
+use crate::canon::{
+    Bit, Call, CallIds, Form, Loss, Lost, Part, Reasoning, Reply, Seal, Spot, Stop, Words,
+    encode::{
+        object,
+        pen::{next, string, tight_into},
     },
-    outline::is_object,
-    splice::{Encoding, respelled},
+    stops, usages,
 };
 
 /// An answer on its way into a format.
@@ -178,28 +177,9 @@ impl<'r, 'a> Writer<'r, 'a> {
 
     /// Adds the arguments of a call as a JSON object.
     pub(super) fn write_object(&mut self, call: &Call<'_>) {
-        let text = &*call.arguments;
-        if call.is_free_text() {
-            self.out.push_str("{\"input\":");
-            call.arguments.write(&mut self.out);
-            return self.out.push('}');
+        if let Some(note) = object(&mut self.out, call) {
+            self.lose(Lost::Arguments, note);
         }
-        if is_object(text) && !is_too_deep(text) {
-            return tight_into(&mut self.out, text);
-        }
-        if text.trim().is_empty() {
-            return self.out.push_str("{}");
-        }
-        let note = format!("the arguments of `{}` are no JSON object and are mended", call.name);
-        self.lose(Lost::Arguments, note);
-        let whole = Some(Span::new(0, text.len()));
-        let mended = respelled(text, whole, ArgumentsFix::Mend, Encoding::Object);
-        if is_too_deep(&mended) {
-            self.out.push_str("{\"value\":");
-            string(&mut self.out, text);
-            return self.out.push('}');
-        }
-        tight_into(&mut self.out, &mended);
     }
 
     /// Adds the arguments of a call as a string.
