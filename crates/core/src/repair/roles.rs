@@ -26,6 +26,10 @@ pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
         let slot = work.touch(at);
         slot.role = role;
         slot.recast = true;
+        if role == Role::Assistant {
+            // Its calls are where they belong now.
+            slot.marks = slot.marks.without(Marks::STRAY_CALLS);
+        }
         work.note(407, Strategy::Recode, at, Vec::new(), note.to_owned());
     }
 }

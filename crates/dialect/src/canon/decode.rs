@@ -65,7 +65,11 @@ pub(crate) fn whole_request(source: &str, wire: Wire) -> Option<(Request<'_>, Pa
     let root = tape.root(source);
     let list = root.object().map_or(Some(root), |request| request.get(list_key(wire)))?;
     let request = told(&tape, source, wire);
-    let known = |part: &Part<'_>| !matches!(part.bit(), Bit::Other(_));
+    let known = |part: &Part<'_>| match part.bit() {
+        Bit::Other(_) => false,
+        Bit::Answer(answer) => answer.parts.iter().all(|part| !matches!(part.bit(), Bit::Other(_))),
+        Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Call(_) => true,
+    };
     let plain = list.is_list() && !tape.is_odd();
     let plain = plain && request.history.messages.iter().all(|said| said.parts.iter().all(known));
     let pairs = Pairs::of(&request.history);

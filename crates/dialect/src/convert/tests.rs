@@ -178,11 +178,29 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
             "messages[0]: the field `role` stands there twice",
         ),
         ("[{\"role\":\"assistant\",\"tool_calls\":{}}]", "messages[0]: `tool_calls` is not a list"),
+        (
+            r#"[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":[]}]}]"#,
+            "messages[1]: `text` is not a string",
+        ),
         ("{", "the text ends where a string should be"),
         ("{\"model\":\"m\"}", "the document has no `messages`"),
     ];
     for (source, expected) in table {
         let error = request(source, Wire::OpenaiChat, Wire::Anthropic, &Options::default());
         assert_eq!(error.expect_err(source).to_string(), expected, "{source}");
+    }
+}
+
+#[test]
+fn calls_under_another_formats_word_for_the_model_are_its_calls() {
+    let source = json!([
+        {"role": "user", "content": "go"},
+        {"role": "model", "content": "", "tool_calls": [{"id": "a", "type": "function",
+            "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "x"}]);
+    for to in Wire::ALL {
+        let (body, done) = converted(&source, Wire::OpenaiChat, to);
+        assert_eq!(done.left.len(), 0, "{body}");
+        assert!(!body.to_string().contains("foxwedge"), "{body}");
     }
 }
