@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -51,6 +52,16 @@ fn has_nextest() -> bool {
     let mut command = command();
     command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+/// The binary of this workspace, built.
+pub(crate) fn binary() -> Result<PathBuf, String> {
+    let built = command().args(["build", "--quiet", "--package", "foxwedge"]).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return Err("the binary cannot be built".to_owned());
+    }
+    let here = env::current_exe().map_err(|error| error.to_string())?;
+    Ok(here.with_file_name(format!("foxwedge{}", env::consts::EXE_SUFFIX)))
 }
 
 /// The cargo that runs us.

@@ -6,7 +6,7 @@
 use std::{
     env, fs,
     io::{self, Read as _},
-    path::{Path, PathBuf},
+    path::Path,
     process::{self, Command},
 };
 
@@ -50,7 +50,7 @@ pub(crate) fn write() -> Outcome {
 
 /// Every document as it is, and as it should be.
 fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
-    let binary = binary()?;
+    let binary = ci::binary()?;
     let mut documents = Vec::new();
     for document in DOCUMENTS {
         let old = fs::read_to_string(workspace::root().join(document))
@@ -64,15 +64,6 @@ fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
         documents.push((document, old, new.map_err(|error| format!("{document}: {error}"))?));
     }
     Ok(documents)
-}
-
-fn binary() -> Result<PathBuf, String> {
-    let built = ci::command().args(["build", "--quiet", "--package", "foxwedge"]).status();
-    if !built.is_ok_and(|status| status.success()) {
-        return Err("the binary cannot be built".to_owned());
-    }
-    let here = env::current_exe().map_err(|error| error.to_string())?;
-    Ok(here.with_file_name(format!("foxwedge{}", env::consts::EXE_SUFFIX)))
 }
 
 /// Runs every session of a document; the document with what they print now.

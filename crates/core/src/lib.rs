@@ -26,7 +26,9 @@ pub use draft::{
 };
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
-pub use placeholder::{Language, Missing, is_placeholder, summary, words};
+pub use placeholder::{
+    Language, Missing, headed_media, is_placeholder, media_heading, summary, words,
+};
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
 pub use repair::{

@@ -205,7 +205,7 @@ pub(crate) fn second(id: Option<&str>, language: Language) -> String {
 }
 
 /// Heads media that was moved out of an answer.
-pub(crate) fn media(id: Option<&str>, language: Language) -> String {
+pub fn media_heading(id: Option<&str>, language: Language) -> String {
     let id = id.unwrap_or("?");
     match language {
         Language::English => format!("[foxwedge] Media from the answer to tool call {id}:"),
@@ -213,7 +213,15 @@ pub(crate) fn media(id: Option<&str>, language: Language) -> String {
     }
 }
 
-/// Whether a text (raw JSON) begins like [`media`].
+/// The id of the call in a text that is such a heading, in either language.
+pub fn headed_media(text: &str) -> Option<&str> {
+    let words = text.strip_prefix("[foxwedge] ")?;
+    let english = || words.strip_prefix("Media from the answer to tool call ")?.strip_suffix(':');
+    let chinese = || words.strip_prefix("工具调用 ")?.strip_suffix(" 的结果中的媒体：");
+    english().or_else(chinese)
+}
+
+/// Whether a text (raw JSON) begins like [`media_heading`].
 pub(crate) fn is_media_heading(raw: &str) -> bool {
     let told = begins(raw);
     told.starts_with("[foxwedge] Media from the answer")
@@ -302,6 +310,15 @@ pub(crate) fn media_pointer(language: Language) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_media_heading_names_its_call() {
+        for language in [Language::English, Language::Chinese] {
+            let heading = media_heading(Some("call_1"), language);
+            assert_eq!(headed_media(&heading), Some("call_1"), "{heading}");
+            assert_eq!(headed_media(&format!("see: {heading}")), None);
+        }
+    }
 
     #[test]
     fn only_whole_names_of_reading_tools_may_be_repeated() {

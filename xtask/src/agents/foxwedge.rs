@@ -1,7 +1,6 @@
 //! The program under test, as a user runs it.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -21,15 +20,7 @@ pub(super) struct Foxwedge {
 impl Foxwedge {
     /// The binary that was named, or the one of this workspace.
     pub(super) fn find(named: Option<PathBuf>) -> Result<Foxwedge, String> {
-        if let Some(binary) = named {
-            return Ok(Foxwedge { binary });
-        }
-        let built = ci::command().args(["build", "--quiet", "--package", "foxwedge"]).status();
-        if !built.is_ok_and(|status| status.success()) {
-            return Err("the binary cannot be built".to_owned());
-        }
-        let here = env::current_exe().map_err(|error| error.to_string())?;
-        let binary = here.with_file_name(format!("foxwedge{}", env::consts::EXE_SUFFIX));
+        let binary = named.map_or_else(ci::binary, Ok)?;
         Ok(Foxwedge { binary })
     }
 

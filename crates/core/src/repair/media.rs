@@ -37,7 +37,7 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
                     Piece {
                         part: Part { span: piece.part.span, kind: Kind::Media },
                         source: Source::Media {
-                            heading: placeholder::media(id.as_deref(), language),
+                            heading: placeholder::media_heading(id.as_deref(), language),
                             content: answer.content,
                         },
                         patch: Patch::default(),

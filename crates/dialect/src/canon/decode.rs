@@ -197,7 +197,7 @@ pub(crate) fn body<'a>(
 pub(crate) fn element<'a>(value: Value<'_, 'a>, wire: Wire, block: ReadBlock) -> Part<'a> {
     let json = value.raw();
     let Some(object) = value.object() else {
-        value.is_strange();
+        value.mark_strange();
         return other(Cow::Borrowed(""), wire, Form::Block, json);
     };
     match block(&object) {

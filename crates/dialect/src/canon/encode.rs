@@ -24,7 +24,7 @@ use super::{History, Pairs, Renamed};
 use crate::document::list_key;
 pub(crate) use outline::Outline;
 use page::Page;
-pub(crate) use page::{BEHIND, HEADING, object};
+pub(crate) use page::{BEHIND, object};
 
 /// Something that a format cannot hold.
 #[derive(Clone, PartialEq, Eq, Debug)]

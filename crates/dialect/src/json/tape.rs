@@ -200,14 +200,14 @@ impl<'t, 'a> Value<'t, 'a> {
     }
 
     /// Notes that it is not what it should be.
-    pub(crate) fn is_strange(self) {
+    pub(crate) fn mark_strange(self) {
         self.tape.odd.set(true);
     }
 
     /// The elements of a list; empty for anything else.
     pub(crate) fn list(self) -> Children<'t, 'a> {
         if !matches!(self.shape(), Shape::Array | Shape::Null) {
-            self.is_strange();
+            self.mark_strange();
         }
         self.children(Shape::Array)
     }

@@ -22,7 +22,7 @@ pub(super) fn message<'a>(content: &Object<'_, 'a>) -> Option<Said<'a>> {
     let parts = content.get("parts");
     // Other formats take a text here.
     if let Some(text) = parts.filter(|parts| parts.text().is_some()) {
-        text.is_strange();
+        text.mark_strange();
     }
     let parts = body(parts, WIRE, part);
     Some(Said::read(role, parts, WIRE, content.others(&["role", "parts"])))

@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
-use crate::canon::{
-    Answer, At, Bit, History, Part, Speaker,
-    encode::{BEHIND, HEADING},
-};
+use foxwedge_core::headed_media;
+
+use crate::canon::{Answer, At, Bit, History, Part, Speaker, encode::BEHIND};
 
 /// Moves media under such headings into the answers they name. Messages keep their places; one that
 /// held nothing else is empty then.
@@ -35,7 +34,7 @@ pub(super) fn bring_home(history: &mut History<'_>) {
 /// The id in a heading.
 fn heads<'p>(part: &'p Part<'_>) -> Option<&'p str> {
     match part.bit() {
-        Bit::Text(text) => text.strip_prefix(HEADING)?.strip_suffix(':'),
+        Bit::Text(text) => headed_media(text),
         _ => None,
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use foxwedge_core::{ArgumentsFix, Layout, Profile, Span, Wire, is_placeholder};
+use foxwedge_core::{
+    ArgumentsFix, Language, Layout, Profile, Span, Wire, is_placeholder, media_heading,
+};
 
 use super::{
     Loss, Lost, Outline, Spot, Target,
@@ -385,11 +387,8 @@ fn worded<'m>(media: &'m Media<'_>) -> Option<Words<'m>> {
 /// Stands in an answer whose media stands behind it.
 pub(crate) const BEHIND: &str = "(the media follows behind the answers)";
 
-/// How the heading of such media begins, before the id of its call.
-pub(crate) const HEADING: &str = "[foxwedge] Media from the answer to tool call ";
-
 /// Heads the media of an answer behind the run of answers.
 pub(super) fn heading(entry: &Entry<'_>) -> String {
     let id = entry.id.as_deref().unwrap_or(&entry.name);
-    format!("{HEADING}{id}:")
+    media_heading(Some(id), Language::English)
 }
