@@ -9,6 +9,7 @@ mod laws;
 mod transcript;
 mod agents;
 mod sdks;
+mod uis;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["transcript"] => transcript::check(),
         ["transcript", "--write"] => transcript::write(),
         ["sdks", rest @ ..] => sdks::run(rest),
+        ["uis", rest @ ..] => uis::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {

@@ -9,7 +9,7 @@
 mod fixture;
 mod convert;
 mod reader;
-mod install;
+pub(crate) mod install;
 mod ask;
 mod verdict;
 mod table;
@@ -29,7 +29,7 @@ use install::Shelf;
 use reader::{Job, Language};
 
 /// Set to `required`, what is missing on this machine is an error.
-const VARIABLE: &str = "FOXWEDGE_SDKS";
+pub(crate) const VARIABLE: &str = "FOXWEDGE_SDKS";
 
 /// The folder of the scripts and of the pinned lists.
 const SCRIPTS: &str = "sdk-acceptance";

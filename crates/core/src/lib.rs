@@ -27,7 +27,7 @@ pub use draft::{
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
 pub use placeholder::{
-    Language, Missing, headed_media, is_placeholder, media_heading, summary, words,
+    Language, Missing, headed_media, interrupted, is_placeholder, media_heading, summary, words,
 };
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};

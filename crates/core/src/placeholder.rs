@@ -71,7 +71,7 @@ pub fn words(missing: Missing, language: Language) -> &'static str {
 /// What is known of a call that a history leaves open: well-known tools that only read may be
 /// repeated, everything else has to be checked first. A verb in a name proves nothing
 /// (`get_or_create`), so only whole names count.
-pub(crate) fn for_tool(name: Option<&str>) -> Missing {
+pub fn interrupted(name: Option<&str>) -> Missing {
     const READING: [&str; 24] = [
         "cat",
         "codebasesearch",
@@ -323,14 +323,14 @@ mod tests {
     #[test]
     fn only_whole_names_of_reading_tools_may_be_repeated() {
         for name in ["read_file", "Read", "readFile", "Grep", "list_dir", "WebSearch"] {
-            assert_eq!(for_tool(Some(name)), Missing::InterruptedReading, "{name}");
+            assert_eq!(interrupted(Some(name)), Missing::InterruptedReading, "{name}");
         }
         let others =
             ["search_and_replace", "get_or_create_user", "find_and_kill", "getPaid", "bash", ""];
         for name in others {
-            assert_eq!(for_tool(Some(name)), Missing::Interrupted, "{name}");
+            assert_eq!(interrupted(Some(name)), Missing::Interrupted, "{name}");
         }
-        assert_eq!(for_tool(None), Missing::Interrupted);
+        assert_eq!(interrupted(None), Missing::Interrupted);
     }
 
     #[test]

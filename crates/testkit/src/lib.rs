@@ -13,6 +13,7 @@ mod shape;
 mod oracle;
 mod generate;
 pub mod laws;
+pub mod runs;
 
 pub use counter::Bytes;
 pub use dialect::DIALECTS;

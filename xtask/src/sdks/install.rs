@@ -20,7 +20,7 @@ const PYTHON: (u32, u32) = (3, 11);
 const NODE: (u32, u32) = (20, 0);
 
 /// Windows has no program of the plain name.
-const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 
 /// A language whose SDKs are there.
 pub(super) struct Shelf {
@@ -107,7 +107,7 @@ fn with_pip(python: &str, scripts: &Path, folder: &Path) -> Result<(), String> {
     done(what, pip.arg("--requirement").arg(scripts.join("requirements.txt")))
 }
 
-fn with_npm(npm: &str, scripts: &Path, folder: &Path) -> Result<(), String> {
+pub(crate) fn with_npm(npm: &str, scripts: &Path, folder: &Path) -> Result<(), String> {
     let what = "the TypeScript SDKs cannot be installed";
     for name in ["package.json", "package-lock.json"] {
         fs::copy(scripts.join(name), folder.join(name)).map_err(|it| format!("{name}: {it}"))?;
@@ -145,7 +145,7 @@ fn python() -> Result<(&'static str, String), String> {
     Err(format!("no Python {}.{} or newer was found", PYTHON.0, PYTHON.1))
 }
 
-fn node() -> Result<(), String> {
+pub(crate) fn node() -> Result<(), String> {
     let version = printed(Command::new("node").arg("--version"));
     if !version.is_some_and(|it| at_least(it.trim_start_matches('v'), NODE)) {
         return Err(format!("no Node {} or newer was found", NODE.0));
@@ -172,7 +172,7 @@ fn python_of(folder: &Path) -> PathBuf {
     if cfg!(windows) { venv.join("Scripts/python.exe") } else { venv.join("bin/python") }
 }
 
-fn copy_scripts(scripts: &Path, folder: &Path) -> io::Result<()> {
+pub(crate) fn copy_scripts(scripts: &Path, folder: &Path) -> io::Result<()> {
     for name in [".", "readers"] {
         fs::create_dir_all(folder.join(name))?;
         for entry in fs::read_dir(scripts.join(name))? {
@@ -186,7 +186,7 @@ fn copy_scripts(scripts: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn hash(parts: &[&str]) -> u64 {
+pub(crate) fn hash(parts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     parts.hash(&mut hasher);
     hasher.finish()

@@ -274,7 +274,7 @@ fn remove_calls(
 
 /// A placeholder answer to a call.
 pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
-    let missing = placeholder::for_tool(call.name.as_deref());
+    let missing = placeholder::interrupted(call.name.as_deref());
     Piece {
         part: Part {
             span: Span::NOWHERE,

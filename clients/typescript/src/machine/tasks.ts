@@ -1,0 +1,31 @@
+/** The tasks of a session, and what the end of a run does to them. */
+
+import type { Task, TaskStatus } from "../event.js";
+import type { Outcome } from "../status.js";
+
+/** The tasks of one session, and the run that wrote them last. */
+export class Tasks {
+  #list: readonly Task[] = [];
+  #run: string | undefined;
+
+  get list(): readonly Task[] {
+    return this.#list;
+  }
+
+  replace(run: string, tasks: readonly Task[]): void {
+    this.#list = tasks;
+    this.#run = run;
+  }
+
+  /**
+   * What was under way is done, or waits. Only for the run that wrote them. Tells whether
+   * anything changed.
+   */
+  finish(run: string, outcome: Outcome): boolean {
+    const underWay = (task: Task) => task.status === "in_progress";
+    if (this.#run !== run || !this.#list.some(underWay)) return false;
+    const status: TaskStatus = outcome === "completed" ? "completed" : "paused";
+    this.#list = this.#list.map((task) => (underWay(task) ? { ...task, status } : task));
+    return true;
+  }
+}

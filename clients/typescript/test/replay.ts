@@ -1,0 +1,49 @@
+/**
+ * Replays logs, for whoever compares: one log in a line of JSON comes in, what became of it goes
+ * out, also in one line.
+ */
+
+import { createInterface } from "node:readline";
+
+import { type Answer, type Effect, type SessionOptions, createSession, writeEvent } from "../src/index.js";
+
+interface Log {
+  readonly settings: SessionOptions;
+  readonly steps: readonly Step[];
+}
+
+interface Step {
+  readonly now: number;
+  readonly line?: string;
+  readonly answer?: Answer;
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(replayed(JSON.parse(line) as Log))}\n`);
+}
+
+function replayed({ settings, steps }: Log): unknown {
+  const session = createSession(settings);
+  const told = steps.map((step) => {
+    const effects: Effect[] = [];
+    let routed: string | undefined;
+    if (step.line !== undefined) {
+      effects.push(...session.apply(step.line, step.now));
+    } else if (step.answer !== undefined) {
+      const route = session.route(step.answer);
+      routed = route.type === "refused" ? route.code : route.type;
+      if (route.type === "deliver") effects.push(...session.apply(route.event, step.now));
+    } else {
+      effects.push(...session.tick(step.now));
+    }
+    return { routed, effects: effects.map(spelled), deadline: session.deadline() };
+  });
+  return { told, truth: session.truth(), snapshot: session.snapshot() };
+}
+
+function spelled(effect: Effect): unknown {
+  if (effect.type === "warn" && effect.warning.code === "unreadable") {
+    return { type: "unreadable", why: effect.warning.why };
+  }
+  return effect.type === "emit" ? { type: "emit", event: JSON.parse(writeEvent(effect.event)) } : effect;
+}

@@ -1,0 +1,259 @@
+//! What has to be done about an event, and what a person gets to see of it.
+
+use crate::{
+    Activity, Ask, Ended, Event, Id, Json, Problem, Reason, Started, Status, Summary, Task,
+    ToolsAvailable, Usage, Verdict,
+};
+
+/// What has to be done. In this order, and by whoever called `step`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// The event belongs to its run's log, in this place. Store it, then show it.
+    Emit(Event),
+    /// What a user interface shows changes.
+    Show {
+        /// The run.
+        run: Id,
+        /// What changes.
+        change: Change,
+    },
+    /// Whoever waits for a person gets this.
+    Resolve {
+        /// The run.
+        run: Id,
+        /// The call that asked.
+        tool: ToolRef,
+        /// What it gets.
+        resolution: Resolution,
+    },
+    /// This call should stop working.
+    CallOff {
+        /// The run.
+        run: Id,
+        /// The call.
+        tool: ToolRef,
+    },
+    /// The run is over. Once for every run; the store decides who may say so.
+    Announce {
+        /// The run.
+        run: Id,
+        /// How it ended: outcome, text, problem and usage are all decided.
+        ended: Ended,
+        /// In numbers.
+        summary: Summary,
+    },
+    /// Read on what the run's source still says, and throw it away, but not for ever.
+    Drain {
+        /// The run.
+        run: Id,
+        /// When to give up, on the machine's clock.
+        until: u64,
+    },
+    /// Something an operator may want to know.
+    Warn(Warning),
+}
+
+/// A call, by the id it has in this run and by its turn.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ToolRef {
+    /// Its id; `local-<run>-<n>` if its source gave none.
+    pub call: Id,
+    /// Its turn; 0 before the first.
+    pub turn: u32,
+}
+
+/// What a person decided, or that nobody will.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Resolution {
+    /// Somebody decided.
+    Replied(Verdict, Option<Json>),
+    /// The run or the call ended first.
+    Cancelled,
+}
+
+/// What a user interface shows. Well formed whatever came in: a part is opened once, before
+/// anything is said about it, and everything is closed before the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// The run began.
+    RunStarted {
+        /// Its number in the session.
+        epoch: u64,
+        /// When.
+        at: Option<u64>,
+        /// What is known about it.
+        started: Started,
+    },
+    /// A step began: the model speaks anew. One is open at a time.
+    StepStarted {
+        /// Its number.
+        turn: u32,
+    },
+    /// The step is over.
+    StepEnded {
+        /// Its number.
+        turn: u32,
+    },
+    /// A text begins. One text or thought of the run itself is open at a time.
+    TextOpened(Part),
+    /// The text goes on.
+    TextDelta(Part, String),
+    /// The text is over.
+    TextClosed(Part),
+    /// A thought begins.
+    ThoughtOpened(Part),
+    /// The thought goes on.
+    ThoughtDelta(Part, String),
+    /// The thought is over.
+    ThoughtClosed(Part),
+    /// A call begins.
+    ToolOpened {
+        /// Which.
+        tool: ToolRef,
+        /// Its name; `unknown` if an answer came and never the call.
+        name: Id,
+        /// The call whose sub-agent makes it.
+        parent: Option<Id>,
+        /// What a person may read about it.
+        title: Option<String>,
+    },
+    /// A piece of its arguments.
+    ToolArguments {
+        /// Which.
+        tool: ToolRef,
+        /// JSON text that continues what came before.
+        delta: String,
+    },
+    /// Its arguments are complete. Once, and before it is settled, unless it was cut off.
+    ToolReady {
+        /// Which.
+        tool: ToolRef,
+        /// All of them.
+        input: Json,
+    },
+    /// Its status changed, and is not final yet.
+    ToolStatus {
+        /// Which.
+        tool: ToolRef,
+        /// The new one.
+        status: Status,
+    },
+    /// What it shows while it works.
+    ToolProgress {
+        /// Which.
+        tool: ToolRef,
+        /// What it shows.
+        content: Json,
+    },
+    /// A person is asked.
+    Asked {
+        /// Which.
+        tool: ToolRef,
+        /// What.
+        ask: Ask,
+    },
+    /// The question is settled, by a person or by the end.
+    AskClosed {
+        /// Which.
+        tool: ToolRef,
+        /// The request's id.
+        id: Id,
+        /// How.
+        verdict: Verdict,
+    },
+    /// It came to its end. Once for every call that was opened.
+    ToolSettled {
+        /// Which.
+        tool: ToolRef,
+        /// How.
+        status: Status,
+        /// Why, where the status does not say it.
+        reason: Option<Reason>,
+        /// What it said, or the words that stand for it.
+        content: Json,
+    },
+    /// The tools that the agent has.
+    ToolsAvailable(ToolsAvailable),
+    /// The tasks, all of them.
+    Tasks(Vec<Task>),
+    /// What it cost so far.
+    Usage(Usage),
+    /// A card.
+    Activity(Activity),
+    /// Something went wrong, and the run goes on.
+    Problem(Problem),
+    /// The run is over. The last change of every run.
+    RunEnded {
+        /// How.
+        ended: Ended,
+        /// In numbers.
+        summary: Summary,
+        /// When.
+        at: Option<u64>,
+    },
+}
+
+/// A text or a thought: the id it is shown under, and whose it is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Part {
+    /// Unique in the run.
+    pub id: Id,
+    /// The call whose sub-agent says it.
+    pub parent: Option<Id>,
+}
+
+/// Something an operator may want to know. The run it happened in, and what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// Events whose run never began were dropped; told once for a run.
+    NeverStarted {
+        /// The run.
+        run: Id,
+        /// How many.
+        events: usize,
+    },
+    /// A run was refused.
+    Refused {
+        /// The run.
+        run: Id,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Places in a run's log that nobody sent in time; the run goes on without them.
+    Missing {
+        /// The run.
+        run: Id,
+        /// The first.
+        from: u64,
+        /// The last.
+        to: u64,
+    },
+    /// A word for a status or an outcome, or a kind of event, that we do not know.
+    UnknownWord {
+        /// The run.
+        run: Id,
+        /// The word.
+        word: String,
+    },
+    /// An answer whose call never came, at the end of the run.
+    NeverCalled {
+        /// The run.
+        run: Id,
+        /// The call.
+        tool: ToolRef,
+    },
+    /// More waits than may: the oldest events are dropped.
+    TooMuchWaits {
+        /// The run.
+        run: Id,
+    },
+}
+
+/// Why a run does not begin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// A newer one has begun.
+    OlderEpoch,
+    /// Another run has its number.
+    EpochTaken,
+}

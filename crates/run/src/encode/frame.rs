@@ -1,0 +1,110 @@
+//! A frame: one JSON text, and the name by which a reader asks for what comes after it.
+
+use std::{fmt, str::FromStr};
+
+/// One JSON text, or the literal that ends a stream of the AI SDK.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// Its name.
+    pub id: FrameId,
+    /// The text, on one line.
+    pub data: String,
+}
+
+impl Frame {
+    /// Adds it as a server-sent event.
+    pub fn write_sse(&self, out: &mut String) {
+        out.reserve(self.data.len() + 40);
+        out.push_str("id: ");
+        out.push_str(&self.id.to_string());
+        out.push_str("\ndata: ");
+        out.push_str(&self.data);
+        out.push_str("\n\n");
+    }
+
+    /// Adds it as a line.
+    pub fn write_line(&self, out: &mut String) {
+        out.push_str(&self.data);
+        out.push('\n');
+    }
+}
+
+/// The place of a frame in its run: `12.3` is the third that came of the twelfth event. Frames of
+/// one stream are in the order of their ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FrameId {
+    /// The event's place in the log of its run.
+    pub seq: u64,
+    /// Its place among the frames of the event, from 1 on.
+    pub part: u32,
+}
+
+impl fmt::Display for FrameId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.seq, self.part)
+    }
+}
+
+impl FromStr for FrameId {
+    type Err = NoFrameId;
+
+    fn from_str(text: &str) -> Result<FrameId, NoFrameId> {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+        let (seq, part) = text.split_once('.').ok_or(NoFrameId)?;
+        if !is_number(seq) || !is_number(part) {
+            return Err(NoFrameId);
+        }
+        let (seq, part) = (seq.parse().map_err(|_| NoFrameId)?, part.parse().map_err(|_| NoFrameId)?);
+        Ok(FrameId { seq, part })
+    }
+}
+
+/// A text is no id of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoFrameId;
+
+impl fmt::Display for NoFrameId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a frame's id is two numbers with a dot between them")
+    }
+}
+
+impl std::error::Error for NoFrameId {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_comes_back_as_it_was() {
+        let table = [
+            ("0.1", Some((0, 1))),
+            ("12.3", Some((12, 3))),
+            ("18446744073709551615.4294967295", Some((u64::MAX, u32::MAX))),
+            ("18446744073709551616.1", None),
+            ("12", None),
+            ("12.", None),
+            (".3", None),
+            ("12.3.4", None),
+            ("+12.3", None),
+            (" 12.3", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            let id: Option<FrameId> = text.parse().ok();
+            assert_eq!(id, expected.map(|(seq, part)| FrameId { seq, part }), "{text}");
+            if let Some(id) = id {
+                assert_eq!(id.to_string(), text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_is_an_event_or_a_line() {
+        let frame = Frame { id: FrameId { seq: 7, part: 2 }, data: "{}".to_owned() };
+        let (mut event, mut line) = (String::new(), String::new());
+        frame.write_sse(&mut event);
+        frame.write_line(&mut line);
+        assert_eq!((event.as_str(), line.as_str()), ("id: 7.2\ndata: {}\n\n", "{}\n"));
+    }
+}

@@ -1,0 +1,168 @@
+//! Runs that nobody would send: changes in any order, from few names, so that they meet.
+
+use std::sync::Arc;
+
+use super::run::{
+    Activity, Ask, AskKind, CallRef, Change, Ended, Id, Json, Outcome, Part, Problem, Reason,
+    Started, Status, Summary, Task, TaskStatus, ToolRef, ToolsAvailable, Usage, Verdict,
+};
+
+/// A run of that seed: the same seed gives the same run.
+pub(crate) fn changes(seed: u64) -> Vec<Change> {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let length = dice.below(60);
+    let mut changes: Vec<Change> = (0..length).map(|_| change(&mut dice)).collect();
+    // Most runs begin and end as they should; what is between them does not.
+    if dice.below(8) > 0 {
+        changes.insert(0, Change::RunStarted { epoch: 1, at: None, started: Started::default() });
+    }
+    changes.push(ended(&mut dice));
+    changes
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+
+    fn one<T: Clone>(&mut self, all: &[T]) -> T {
+        let at = self.below(all.len() as u64) as usize;
+        all.get(at).or(all.first()).cloned().unwrap_or_else(|| panic!("nothing to choose from"))
+    }
+}
+
+fn change(dice: &mut Dice) -> Change {
+    match dice.below(48) {
+        0 => Change::RunStarted { epoch: 2, at: Some(u64::MAX), started: Started::default() },
+        1 => ended(dice),
+        2..=4 => Change::StepStarted { turn: dice.below(3) as u32 },
+        5..=6 => Change::StepEnded { turn: dice.below(3) as u32 },
+        7..=8 => Change::TextOpened(part(dice)),
+        9..=12 => Change::TextDelta(part(dice), words(dice)),
+        13..=14 => Change::TextClosed(part(dice)),
+        15 => Change::ThoughtOpened(part(dice)),
+        16..=17 => Change::ThoughtDelta(part(dice), words(dice)),
+        18 => Change::ThoughtClosed(part(dice)),
+        19..=22 => Change::ToolOpened {
+            tool: tool(dice),
+            name: name(dice),
+            parent: parent(dice),
+            title: (dice.below(2) == 0).then(|| words(dice)),
+        },
+        23..=26 => Change::ToolArguments { tool: tool(dice), delta: words(dice) },
+        27..=29 => Change::ToolReady { tool: tool(dice), input: json(dice) },
+        30..=32 => Change::ToolStatus { tool: tool(dice), status: dice.one(&Status::ALL) },
+        33 => Change::ToolProgress { tool: tool(dice), content: json(dice) },
+        34..=36 => asked(dice),
+        37..=38 => Change::AskClosed {
+            tool: tool(dice),
+            id: name(dice),
+            verdict: dice.one(&[
+                Verdict::Allowed,
+                Verdict::Denied,
+                Verdict::Answered,
+                Verdict::Cancelled,
+            ]),
+        },
+        39..=42 => Change::ToolSettled {
+            tool: tool(dice),
+            status: dice.one(&Status::ALL),
+            reason: dice.one(&[None, Some(Reason::TimedOut), Some(Reason::RunEnded)]),
+            content: json(dice),
+        },
+        43 => Change::ToolsAvailable(ToolsAvailable {
+            version: dice.one(&[None, Some(3)]),
+            ready: dice.below(2) == 0,
+            tools: vec![name(dice), name(dice)],
+        }),
+        44 => Change::Tasks(vec![task(dice), task(dice)]),
+        45 => Change::Usage(Usage { input: u64::MAX, output: 1, cached: 2, reasoning: 3 }),
+        46 => Change::Activity(Activity {
+            kind: dice.one(&["compaction", "repair", ""].map(Id::from)),
+            id: (dice.below(2) == 0).then(|| name(dice)),
+            content: json(dice),
+        }),
+        _ => Change::Problem(problem(dice)),
+    }
+}
+
+fn ended(dice: &mut Dice) -> Change {
+    let ended = Ended {
+        outcome: dice.one(&Outcome::ALL.map(Some)).filter(|_| dice.below(9) > 0),
+        text: (dice.below(3) == 0).then(|| words(dice)),
+        problem: (dice.below(3) == 0).then(|| problem(dice)),
+        usage: (dice.below(2) == 0).then(Usage::default),
+    };
+    Change::RunEnded { ended, summary: Summary::default(), at: dice.one(&[None, Some(7)]) }
+}
+
+fn asked(dice: &mut Dice) -> Change {
+    let ask = Ask {
+        call: CallRef::default(),
+        id: (dice.below(4) > 0).then(|| name(dice)),
+        kind: dice.one(&[AskKind::Approval, AskKind::Approval, AskKind::Question]),
+        prompt: (dice.below(2) == 0).then(|| words(dice)),
+        choices: (dice.below(2) == 0).then(|| json(dice)),
+    };
+    Change::Asked { tool: tool(dice), ask }
+}
+
+fn problem(dice: &mut Dice) -> Problem {
+    Problem { message: words(dice), code: dice.one(&[None, Some(Id::from("x"))]), fatal: false }
+}
+
+fn task(dice: &mut Dice) -> Task {
+    let all = [
+        TaskStatus::Unknown,
+        TaskStatus::Pending,
+        TaskStatus::InProgress,
+        TaskStatus::Completed,
+        TaskStatus::Paused,
+    ];
+    Task { id: None, content: words(dice), status: dice.one(&all), active: Some(words(dice)) }
+}
+
+fn tool(dice: &mut Dice) -> ToolRef {
+    ToolRef { call: name(dice), turn: dice.below(2) as u32 }
+}
+
+fn part(dice: &mut Dice) -> Part {
+    Part { id: name(dice), parent: parent(dice) }
+}
+
+fn parent(dice: &mut Dice) -> Option<Id> {
+    (dice.below(3) == 0).then(|| name(dice))
+}
+
+/// Also names that our own are made like.
+fn name(dice: &mut Dice) -> Id {
+    let names = ["a", "b", "c", "a~2", "r", "r:a", "step-1", "r:a:result", "tasks", "", "\"\n"];
+    let few = dice.below(3) > 0;
+    if few { dice.one(&names[..3].iter().map(|name| Arc::from(*name)).collect::<Vec<Id>>()) } else { Arc::from(dice.one(&names)) }
+}
+
+fn words(dice: &mut Dice) -> String {
+    dice.one(&["", "x", "two words", "{\"a\":", "1}", "\u{0}\n\"\\\u{2028}é😀", "null"]).to_owned()
+}
+
+fn json(dice: &mut Dice) -> Json {
+    let text = dice.one(&[
+        "null",
+        "{}",
+        "[]",
+        "\"\"",
+        "\"said\"",
+        "{\"a\":1}",
+        "{\n\"status\":\"failed\",\r\n\"x\":[1,\n2]}",
+        "[{\"type\":\"text\",\"text\":\"said\"}]",
+        "[\"red\",{\"label\":\"blue\"},\"red\",7]",
+        "1e400",
+        "true",
+    ]);
+    Json::parse(text).unwrap_or_else(|| panic!("`{text}` is JSON"))
+}

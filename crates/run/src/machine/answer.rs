@@ -1,0 +1,112 @@
+//! Which question an answer is for.
+
+use super::{Phase, Session, asks::Asked};
+use crate::{Body, CallRef, Event, Id, Json, Reply, Verdict};
+
+/// What somebody answers, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The run that asked.
+    pub run: Option<Id>,
+    /// The call that asked, and its turn where ids are used again.
+    pub call: CallRef,
+    /// The request's own id, if the call asked several things.
+    pub id: Option<Id>,
+    /// What was decided.
+    pub verdict: Verdict,
+    /// What the person said.
+    pub answer: Option<Json>,
+}
+
+/// Where an answer goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Routed {
+    /// To this event: give it to the machine.
+    Deliver(Event),
+    /// Nowhere: the same was answered before.
+    Repeated,
+}
+
+/// Why an answer goes nowhere. Nothing was changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnswerError {
+    /// It names no run.
+    RunRequired,
+    /// No run of that name is known here.
+    RunMismatch,
+    /// The run is over.
+    RunEnded,
+    /// It names no call.
+    CallRequired,
+    /// No call of that name is known in the run.
+    TargetNotFound,
+    /// The call exists and asks nothing.
+    NoPending,
+    /// Calls of several turns have that id and ask: the turn is needed.
+    Ambiguous,
+    /// Something else was answered before.
+    AlreadyResolved,
+}
+
+impl AnswerError {
+    /// The word for it.
+    pub fn code(self) -> &'static str {
+        match self {
+            AnswerError::RunRequired => "run_required",
+            AnswerError::RunMismatch => "run_mismatch",
+            AnswerError::RunEnded => "run_ended",
+            AnswerError::CallRequired => "call_id_required",
+            AnswerError::TargetNotFound => "target_not_found",
+            AnswerError::NoPending => "no_pending",
+            AnswerError::Ambiguous => "ambiguous",
+            AnswerError::AlreadyResolved => "already_resolved",
+        }
+    }
+}
+
+impl Session {
+    /// Finds the question. The same answer again is no error.
+    pub fn route(&self, answer: &Answer) -> Result<Routed, AnswerError> {
+        let run = answer.run.as_ref().filter(|run| !run.is_empty());
+        let run = self.run(run.ok_or(AnswerError::RunRequired)?);
+        let run = run.ok_or(AnswerError::RunMismatch)?;
+        let call = answer.call.id.as_ref().filter(|call| !call.is_empty());
+        let call = call.ok_or(AnswerError::CallRequired)?;
+        let places = run.table.known(call, answer.call.turn);
+        let tools = places.iter().filter_map(|place| run.table.tools.get(*place));
+        let fits = |asked: &&Asked| answer.id.is_none() || answer.id.as_ref() == Some(&asked.id);
+        let asks: Vec<(u32, &Asked)> = tools
+            .flat_map(|tool| tool.asks.iter().filter(fits).map(|asked| (tool.turn(), asked)))
+            .collect();
+        let open: Vec<&(u32, &Asked)> = asks.iter().filter(|(_, asked)| asked.is_open()).collect();
+        let over = !matches!(run.phase, Phase::Running);
+        match open.as_slice() {
+            _ if places.is_empty() => Err(AnswerError::TargetNotFound),
+            [] => Err(match asks.last() {
+                Some((_, asked)) if answer.repeats(asked) => return Ok(Routed::Repeated),
+                Some((_, asked)) if asked.verdict != Some(Verdict::Cancelled) => {
+                    AnswerError::AlreadyResolved
+                }
+                Some(_) | None if over => AnswerError::RunEnded,
+                Some(_) | None => AnswerError::NoPending,
+            }),
+            [_] if over => Err(AnswerError::RunEnded),
+            [(turn, asked)] => {
+                let reply = Reply {
+                    call: CallRef { id: Some(call.clone()), turn: Some(*turn) },
+                    id: Some(asked.id.clone()),
+                    verdict: answer.verdict,
+                    answer: answer.answer.clone(),
+                };
+                Ok(Routed::Deliver(Event::new(&run.id, Body::Replied(reply))))
+            }
+            [_, _, ..] => Err(AnswerError::Ambiguous),
+        }
+    }
+}
+
+impl Answer {
+    fn repeats(&self, asked: &Asked) -> bool {
+        asked.verdict == Some(self.verdict) && asked.answer == self.answer
+    }
+}

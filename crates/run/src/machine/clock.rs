@@ -1,0 +1,61 @@
+//! Time as the machine counts it: it never goes back, whatever the caller's clock does.
+
+/// Milliseconds that went by, beside the caller's clock.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Clock {
+    elapsed: u64,
+    now: u64,
+    begun: bool,
+}
+
+impl Clock {
+    pub(super) fn advance(&mut self, now: u64) {
+        if self.begun {
+            self.elapsed = self.elapsed.saturating_add(now.saturating_sub(self.now));
+        }
+        self.begun = true;
+        self.now = now;
+    }
+
+    /// The moment that lies so far ahead.
+    pub(super) fn later(&self, by: u64) -> u64 {
+        self.elapsed.saturating_add(by)
+    }
+
+    pub(super) fn has_passed(&self, moment: u64) -> bool {
+        self.elapsed >= moment
+    }
+
+    /// A moment, on the caller's clock.
+    pub(super) fn tell(&self, moment: u64) -> u64 {
+        self.now.saturating_add(moment.saturating_sub(self.elapsed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_jumps_back_stands_still() {
+        let mut clock = Clock::default();
+        clock.advance(1_000_000);
+        let moment = clock.later(2_000);
+        clock.advance(5);
+        assert!(!clock.has_passed(moment));
+        assert_eq!(clock.tell(moment), 2_005);
+        clock.advance(1_005);
+        clock.advance(3);
+        clock.advance(1_003);
+        assert!(clock.has_passed(moment));
+    }
+
+    #[test]
+    fn the_end_of_time_is_no_accident() {
+        let mut clock = Clock::default();
+        clock.advance(0);
+        clock.advance(u64::MAX);
+        assert_eq!(clock.later(10), u64::MAX);
+        assert!(clock.has_passed(u64::MAX));
+    }
+}

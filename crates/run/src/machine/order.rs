@@ -1,0 +1,95 @@
+//! The order of a run's log: events with a place wait until all before them are there.
+
+use std::collections::BTreeMap;
+
+use crate::Event;
+
+/// The highest place that a log can have: what a JSON number holds everywhere.
+pub(super) const LAST: u64 = 1 << 53;
+
+/// The next place, and what came too early.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Order {
+    next: u64,
+    early: BTreeMap<u64, Event>,
+    /// When a missing place is given up.
+    pub(super) deadline: Option<u64>,
+}
+
+/// What is to be done with an event that has a place.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Turnout {
+    /// It is the next one.
+    Next(Event),
+    /// It has been told before.
+    Again,
+    /// It waits.
+    Early,
+}
+
+impl Order {
+    /// A log whose start has this place.
+    pub(super) fn behind(start: u64) -> Order {
+        Order { next: start.saturating_add(1), ..Order::default() }
+    }
+
+    /// Gives out the next place.
+    pub(super) fn place(&mut self) -> u64 {
+        let place = self.next;
+        self.next = self.next.saturating_add(1);
+        place
+    }
+
+    pub(super) fn turnout(&mut self, seq: u64, event: Event) -> Turnout {
+        match seq.cmp(&self.next) {
+            _ if seq > LAST => Turnout::Again,
+            std::cmp::Ordering::Less => Turnout::Again,
+            std::cmp::Ordering::Equal => {
+                self.place();
+                Turnout::Next(event)
+            }
+            std::cmp::Ordering::Greater => match self.early.entry(seq) {
+                std::collections::btree_map::Entry::Occupied(_) => Turnout::Again,
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(event);
+                    Turnout::Early
+                }
+            },
+        }
+    }
+
+    /// The next event, if it came before its time.
+    pub(super) fn follow(&mut self) -> Option<Event> {
+        let first = self.early.first_entry()?;
+        if *first.key() != self.next {
+            return None;
+        }
+        let event = first.remove();
+        self.place();
+        Some(event)
+    }
+
+    /// Goes on without the places that nobody sent: the first and the last of them.
+    pub(super) fn skip(&mut self) -> Option<(u64, u64)> {
+        let first = *self.early.first_key_value()?.0;
+        let missing = (self.next, first - 1);
+        self.next = first;
+        Some(missing)
+    }
+
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub(super) fn early(&self) -> usize {
+        self.early.len()
+    }
+
+    /// Throws away what came too early: there is nothing behind the end.
+    pub(super) fn close(&mut self) -> usize {
+        let thrown = self.early.len();
+        self.early.clear();
+        self.deadline = None;
+        thrown
+    }
+}

@@ -1,0 +1,54 @@
+//! The tasks of a session, and what the end of a run does to them.
+
+use crate::{Id, Outcome, Task, TaskStatus};
+
+/// The tasks of one session, and the run that wrote them last.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Tasks {
+    list: Vec<Task>,
+    run: Option<Id>,
+    epoch: u64,
+}
+
+impl Tasks {
+    pub(super) fn list(&self) -> &[Task] {
+        &self.list
+    }
+
+    /// Takes a list, unless a newer run has written one. Tells whether it was taken.
+    pub(super) fn replace(&mut self, run: &Id, epoch: u64, tasks: &[Task]) -> bool {
+        if epoch < self.epoch {
+            return false;
+        }
+        self.list = tasks.to_vec();
+        self.run = Some(run.clone());
+        self.epoch = epoch;
+        true
+    }
+
+    /// What was under way is done, or waits. Only for the run that wrote them. Tells whether
+    /// anything changed.
+    pub(super) fn finish(&mut self, run: &Id, outcome: Outcome) -> bool {
+        if self.run.as_ref() != Some(run) {
+            return false;
+        }
+        let status = match outcome {
+            Outcome::Completed => TaskStatus::Completed,
+            Outcome::Stopped
+            | Outcome::Failed
+            | Outcome::NoText
+            | Outcome::MaxTurns
+            | Outcome::Refused
+            | Outcome::Replaced
+            | Outcome::Interrupted => TaskStatus::Paused,
+        };
+        let mut changed = false;
+        for task in &mut self.list {
+            if task.status == TaskStatus::InProgress {
+                task.status = status;
+                changed = true;
+            }
+        }
+        changed
+    }
+}

@@ -1,0 +1,207 @@
+//! A JSON object, taken apart into fields that stay as they are spelled until somebody asks.
+
+use std::{borrow::Cow, cell::OnceCell, fmt};
+
+use serde::{Deserializer as _, de};
+use serde_json::value::RawValue;
+
+use super::strings;
+use crate::{Id, Json};
+
+/// How much of a strange word an operator gets to see.
+const SHOWN: usize = 200;
+
+/// The first strange thing in an event.
+pub(super) type Odd = OnceCell<Id>;
+
+type Field<'text> = (Cow<'text, str>, &'text RawValue);
+
+/// The fields of an object. A field that is `null` is a field that is missing; of two fields with
+/// one name the last one counts. Names in snake_case are names in camelCase.
+pub(super) struct Object<'text> {
+    fields: Vec<Field<'text>>,
+    /// A bit for every name: most names that somebody asks for are not there, and this tells it
+    /// without a look at the fields.
+    names: u64,
+    odd: &'text Odd,
+}
+
+impl<'text> Object<'text> {
+    /// Takes an object apart; `None` if the text is anything else.
+    pub(super) fn parse(text: &'text str, odd: &'text Odd) -> Option<Object<'text>> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let fields = reader.deserialize_map(Fields).ok()?;
+        reader.end().ok()?;
+        let names = fields.iter().fold(0, |names, (name, _)| names | mark(name));
+        Some(Object { fields, names, odd })
+    }
+
+    /// Keeps something strange for the operator, if nothing stranger came first.
+    pub(super) fn note(&self, word: &str) {
+        let shown = word.char_indices().nth(SHOWN).and_then(|(end, _)| word.get(..end));
+        let _ = self.odd.set(shown.unwrap_or(word).into());
+    }
+
+    /// Whether there is a field with this name, be it `null`.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|(key, _)| key == name)
+    }
+
+    /// Whether there are no other fields than these.
+    pub(super) fn has_only(&self, names: &[&str]) -> bool {
+        self.fields.iter().all(|(key, _)| names.contains(&&**key))
+    }
+
+    /// A value as it is spelled, under the first of the names that has one.
+    pub(super) fn raw(&self, names: &[&str]) -> Option<&'text RawValue> {
+        self.find(names).map(|(_, raw)| raw)
+    }
+
+    /// A value that nobody looks into.
+    pub(super) fn json(&self, names: &[&str]) -> Option<Json> {
+        self.raw(names).map(Json::from_raw)
+    }
+
+    /// A string, and nothing else.
+    pub(super) fn string(&self, names: &[&str]) -> Option<Cow<'text, str>> {
+        strings::text_of(self.raw(names)?.get())
+    }
+
+    /// A text for people: a string, the texts of a list of blocks, or the JSON itself.
+    pub(super) fn text(&self, names: &[&str]) -> Option<String> {
+        self.raw(names).map(text)
+    }
+
+    /// A word out of a list that somebody knows; an empty one is none. What is no string is as
+    /// strange as any other word.
+    pub(super) fn word(&self, names: &[&str]) -> Option<Cow<'text, str>> {
+        let raw = self.raw(names)?.get();
+        let word = strings::text_of(raw).unwrap_or(Cow::Borrowed(raw));
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// The first usable id under these names: a string that is not empty, or a number.
+    pub(super) fn id(&self, names: &[&str]) -> Option<Id> {
+        names.iter().find_map(|name| {
+            let raw = self.raw(&[name])?.get();
+            let text = strings::text_of(raw).or_else(|| is_number(raw).then_some(raw.into()))?;
+            (!text.is_empty()).then(|| Id::from(&*text))
+        })
+    }
+
+    /// A whole number that is not negative, as a number or in a string. Anything else is strange,
+    /// and missing.
+    pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
+        let (name, raw) = self.find(names)?;
+        let number = whole(strings::text_of(raw.get()).as_deref().unwrap_or(raw.get()));
+        if number.is_none() {
+            self.note(&format!("{name} {raw}"));
+        }
+        number
+    }
+
+    /// Yes or no. Anything else is strange, and missing.
+    pub(super) fn flag(&self, names: &[&str]) -> Option<bool> {
+        let (name, raw) = self.find(names)?;
+        match raw.get() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => {
+                self.note(&format!("{name} {raw}"));
+                None
+            }
+        }
+    }
+
+    /// An object inside of this one.
+    pub(super) fn object(&self, names: &[&str]) -> Option<Object<'text>> {
+        self.raw(names).and_then(|raw| self.inside(raw))
+    }
+
+    /// A value of this object or of a list in it, taken apart; `None` if it is not an object.
+    pub(super) fn inside(&self, raw: &'text RawValue) -> Option<Object<'text>> {
+        if raw.get().starts_with('{') { Object::parse(raw.get(), self.odd) } else { None }
+    }
+
+    /// The items of a list, as they are spelled; `None` if it is not a list.
+    pub(super) fn list(&self, names: &[&str]) -> Option<Vec<&'text RawValue>> {
+        serde_json::from_str(self.raw(names)?.get()).ok()
+    }
+
+    fn find(&self, names: &[&str]) -> Option<(&str, &'text RawValue)> {
+        let likely = |name: &&&str| self.names & mark(name) != 0;
+        names.iter().filter(likely).find_map(|name| {
+            let named = |field: &&Field<'text>| field.0 == **name && field.1.get() != "null";
+            self.fields.iter().rev().find(named).map(|(key, raw)| (&**key, *raw))
+        })
+    }
+}
+
+/// A value, for people.
+pub(super) fn text(raw: &RawValue) -> String {
+    if let Some(text) = strings::text_of(raw.get()) {
+        return text.into_owned();
+    }
+    let is_list = raw.get().starts_with('[');
+    let plain = if is_list { Json::from_raw(raw).plain() } else { String::new() };
+    if plain.is_empty() { raw.get().to_owned() } else { plain }
+}
+
+fn mark(name: &str) -> u64 {
+    let first = name.as_bytes().first().copied().unwrap_or(0);
+    1 << ((usize::from(first) + name.len() * 7) % 64)
+}
+
+fn is_number(raw: &str) -> bool {
+    raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| {
+        // `7.0` and `1e3` are whole, too; above this a fraction has no room.
+        let number: f64 = text.parse().ok()?;
+        let whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+        whole.then_some(number as u64)
+    })
+}
+
+struct Fields;
+
+impl<'de> de::Visitor<'de> for Fields {
+    type Value = Vec<Field<'de>>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<M: de::MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut fields = Vec::with_capacity(12);
+        // Names are taken raw as well, since half a character in one would be an error. Raw
+        // values do not recurse, so nothing is too deep.
+        while let Some((name, value)) = map.next_entry::<&'de RawValue, &'de RawValue>()? {
+            fields.push((spelled(name.get()), value));
+        }
+        Ok(fields)
+    }
+}
+
+/// A name in camelCase; nearly all of them are already.
+fn spelled(raw: &str) -> Cow<'_, str> {
+    if raw.bytes().any(|byte| byte == b'\\' || byte == b'_') {
+        return Cow::Owned(camel(&strings::text_of(raw).unwrap_or_default()));
+    }
+    Cow::Borrowed(raw.trim_matches('"'))
+}
+
+/// `tool_call_id` as `toolCallId`.
+fn camel(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut words = name.split('_');
+    out.push_str(words.next().unwrap_or(""));
+    for word in words {
+        let mut letters = word.chars();
+        out.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        out.push_str(letters.as_str());
+    }
+    out
+}

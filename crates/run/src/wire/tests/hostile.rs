@@ -1,0 +1,157 @@
+//! Torn, wrong, deep and huge texts: an event or an error, and never a panic.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn only_four_texts_are_refused() {
+    let table = [
+        ("", WireError::NotJson),
+        ("{", WireError::NotJson),
+        ("nonsense", WireError::NotJson),
+        ("[1,", WireError::NotJson),
+        (r#"{"type":"stop","runId":"r"} x"#, WireError::NotJson),
+        (r#"{"type":"stop","runId":"r"}{}"#, WireError::NotJson),
+        ("{\"type\":\"stop\",\"runId\":\"r\",\"x\":\"\u{1}\"}", WireError::NotJson),
+        (r#"{"type":"stop","runId":"r","x":tru}"#, WireError::NotJson),
+        ("[]", WireError::NotObject),
+        ("null", WireError::NotObject),
+        ("\"text\"", WireError::NotObject),
+        (" 7 ", WireError::NotObject),
+        ("{}", WireError::NoRun),
+        (r#"{"type":"stop"}"#, WireError::NoRun),
+        (r#"{"type":"stop","runId":""}"#, WireError::NoRun),
+        (r#"{"type":"stop","runId":null}"#, WireError::NoRun),
+        (r#"{"type":"stop","runId":7}"#, WireError::NoRun),
+        (r#"{"runId":"r"}"#, WireError::NoType),
+        (r#"{"runId":"r","type":""}"#, WireError::NoType),
+        (r#"{"runId":"r","type":["stop"]}"#, WireError::NoType),
+    ];
+    for (text, expected) in table {
+        assert_eq!(read(text), Err(expected), "{text}");
+    }
+    let stop = plain(Body::Stop(Stop::default()));
+    assert_eq!(read(" {\n\"type\" : \"stop\" ,\t\"run_id\":\"r\",\"\\ud800\":1}\r\n"), Ok(stop));
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let errors = [WireError::NotJson, WireError::NotObject, WireError::NoRun, WireError::NoType];
+    let words: Vec<String> = errors.iter().map(WireError::to_string).collect();
+    let expected = [
+        "the event is not JSON",
+        "the event is not a JSON object",
+        "the event has no `runId`",
+        "the event has no `type`",
+    ];
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn every_example_may_be_torn_anywhere() {
+    for text in examples() {
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let torn = text.get(..end).unwrap_or("");
+            assert_eq!(read(torn), Err(WireError::NotJson), "{torn}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_byte_makes_another_event_or_an_error() {
+    let bytes: Vec<u8> = (0..=0x7f).collect();
+    let mut events = 0;
+    for text in examples() {
+        for at in 0..text.len() {
+            for byte in
+                bytes.iter().filter(|byte| at % 3 == 0 || b"\"\\{}[],:-0en\n\0".contains(byte))
+            {
+                let mut changed = text.as_bytes().to_vec();
+                changed[at] = *byte;
+                let Ok(changed) = String::from_utf8(changed) else { continue };
+                let Ok(event) = read(&changed) else { continue };
+                // Whatever it is now, it is an event like any other.
+                let again = write(&event);
+                assert_eq!(read(&again), Ok(event), "{changed}");
+                events += 1;
+            }
+        }
+    }
+    assert!(events > 10_000, "{events}");
+}
+
+#[test]
+fn every_field_may_be_of_any_type() {
+    let values = [
+        "null",
+        "true",
+        "0",
+        "-1",
+        "1e999",
+        "\"\"",
+        "\"x\"",
+        "[]",
+        "[[{}]]",
+        "{}",
+        "{\"message\":{}}",
+    ];
+    for text in examples() {
+        let fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(text).expect("an object");
+        for key in fields.keys().filter(|key| !["type", "runId"].contains(&key.as_str())) {
+            for value in values {
+                // Of two fields with one name the last one counts; `null` is no field.
+                let mut other = fields.clone();
+                other.remove(key);
+                let rest = serde_json::to_string(&other).unwrap_or_default();
+                let rest = rest.strip_suffix('}').unwrap_or("");
+                let changed = format!("{rest},\"{key}\":{value}}}");
+                let event = read(&changed).unwrap_or_else(|error| panic!("{error}: {changed}"));
+                assert_eq!(read(&write(&event)), Ok(event), "{changed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_values_are_values_like_any_other_in_every_field() {
+    let lists = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let objects = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
+    let kinds: BTreeSet<&str> =
+        examples().into_iter().filter_map(|text| text.split('"').nth(3)).collect();
+    let keys = ["delta", "status", "error", "tokenUsage", "tasks", "tools", "content", "turn", "x"];
+    for value in [&lists, &objects] {
+        for kind in &kinds {
+            for key in keys {
+                let text = format!("{{\"type\":\"{kind}\",\"runId\":\"r\",\"{key}\":{value}}}");
+                let event = read(&text).unwrap_or_else(|error| panic!("{error}: {kind} {key}"));
+                assert!(read(&write(&event)) == Ok(event), "{kind} {key}");
+            }
+        }
+    }
+    assert_eq!(read(&lists), Err(WireError::NotObject));
+    assert_eq!(read(&lists.repeat(2)), Err(WireError::NotJson));
+    assert_eq!(read(&"{\"a\":".repeat(10_000)), Err(WireError::NotJson));
+}
+
+#[test]
+fn a_megabyte_is_a_value_like_any_other() {
+    let huge = "x\n\u{1f600}".repeat(200_000);
+    let content = Some(Json::string(&huge));
+    let result = ToolResult { call: c(), name: None, how: How::Ok, reason: None, content };
+    let text = Text { full: Some(huge.clone()), ..Text::default() };
+    let unknown = Body::Unknown { kind: huge.clone(), raw: Json::string(&huge) };
+    for body in [Body::Result(result), Body::Text(text), unknown] {
+        let event = plain(body);
+        assert!(read(&write(&event)) == Ok(event));
+    }
+}
+
+#[test]
+fn a_strange_word_is_shown_only_in_part() {
+    let word = "\u{e9}".repeat(100_000);
+    let event = read(&format!(r#"{{"type":"tool-call","runId":"r","status":"{word}"}}"#));
+    let shown = event.ok().and_then(|event| event.odd);
+    assert_eq!(shown.as_deref(), Some("\u{e9}".repeat(200).as_str()));
+}

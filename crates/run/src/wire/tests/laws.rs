@@ -1,0 +1,91 @@
+//! What holds for every event.
+
+use super::{super::write_into, generate::Dice, *};
+
+#[test]
+fn what_is_written_reads_as_the_same_event_and_writes_as_the_same_text() {
+    let mut dice = Dice::new(6);
+    for round in 0..3_000 {
+        let event = dice.event(round % Dice::BODIES);
+        let text = write(&event);
+        let again = read(&text);
+        assert_eq!(again.as_ref(), Ok(&event), "round {round}: {text}");
+        assert_eq!(again.map(|event| write(&event)), Ok(text), "round {round}");
+    }
+}
+
+#[test]
+fn every_event_is_one_json_object_on_one_line_without_null() {
+    let mut dice = Dice::new(7);
+    for round in 0..2_000 {
+        let event = dice.event(round % Dice::BODIES);
+        let mut text = String::from("before");
+        write_into(&event, &mut text);
+        let text = text.strip_prefix("before").unwrap_or("");
+        assert!(!text.contains(['\n', '\r']), "{text}");
+        // Values that nobody looks into may be too deep for a tree.
+        if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
+            let fields = value.as_object().expect("an object");
+            let nulls = fields.iter().filter(|(key, value)| *key != "raw" && value.is_null());
+            assert_eq!(nulls.count(), 0, "{text}");
+            assert_eq!(fields.get("toolCallId"), fields.get("toolId"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn how_and_reason_survive_in_every_pair() {
+    use How::*;
+    let hows = [Ok, Error, Denied, TimedOut, Cancelled, Interrupted, Skipped, HandedOver];
+    let words =
+        ["timed_out", "skipped", "parent_closed", "run_ended", "called_off", "never_called"];
+    let reasons = words.map(Reason::from_name);
+    for how in hows {
+        for reason in reasons.into_iter().chain([None]) {
+            let result = ToolResult { call: c(), name: None, how, reason, content: None };
+            let event = plain(Body::Result(result));
+            assert_eq!(read(&write(&event)), Result::Ok(event));
+        }
+    }
+}
+
+/// What an event cannot say is left out, and then stays as it is.
+#[test]
+fn what_says_nothing_is_left_out() {
+    let nothing = Some(id(""));
+    let call = CallRef { id: nothing.clone(), turn: None };
+    let null = Some(json("null"));
+    let table = [
+        (
+            Event { seq: Some(0), ..plain(Body::Stop(Stop::default())) },
+            r#""stop","runId":"r","grace":0}"#,
+        ),
+        (
+            Event { seq: Some((1 << 53) + 1), odd: nothing, ..plain(Body::Stop(Stop::default())) },
+            r#""stop","runId":"r","grace":0}"#,
+        ),
+        (plain(Body::Cancelled { call: call.clone() }), r#""tool-cancelled","runId":"r"}"#),
+        (
+            plain(Body::TimedOut { call: Some(call.clone()) }),
+            r#""timed-out","runId":"r","toolCallId":"","toolId":""}"#,
+        ),
+        (
+            plain(Body::Call(Call {
+                call,
+                input: null,
+                status: Some(Status::Failed),
+                ..Call::default()
+            })),
+            r#""tool-call","runId":"r"}"#,
+        ),
+        (
+            plain(Body::Progress { call: c(), content: json("[1,\r\n2]") }),
+            r#""tool-progress","runId":"r","toolCallId":"c","toolId":"c","content":[1,  2]}"#,
+        ),
+    ];
+    for (event, expected) in table {
+        let text = write(&event);
+        assert_eq!(text, format!("{{\"type\":{expected}"));
+        assert_eq!(read(&text).map(|event| write(&event)), Ok(text));
+    }
+}

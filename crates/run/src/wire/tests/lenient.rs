@@ -1,0 +1,312 @@
+//! What others write.
+
+use super::*;
+
+#[test]
+fn b3_14_a_call_is_known_by_any_of_its_names() {
+    let some = CallRef { id: Some(id("c")), turn: None };
+    let table = [
+        (r#""toolCallId":"c""#, some.clone()),
+        (r#""toolId":"c""#, some.clone()),
+        (r#""toolCallId":"c","toolId":"x""#, some.clone()),
+        (r#""tool_call_id":"c""#, some.clone()),
+        (r#""tool_use_id":"c""#, some.clone()),
+        (r#""callId":"c""#, some.clone()),
+        (r#""call_id":"c""#, some.clone()),
+        (r#""toolCallId":"","toolId":null,"call_id":"c""#, some.clone()),
+        (r#""toolCallId":"x","toolCallId":"c""#, some),
+        (r#""toolCallId":7"#, CallRef { id: Some(id("7")), turn: None }),
+        (r#""toolCallId":"","turn":"2""#, CallRef { id: None, turn: Some(2) }),
+        (r#""toolCallId":{},"toolId":[]"#, CallRef::default()),
+        (r#""id":"c""#, CallRef::default()),
+        (r#""id":"c","x":1"#, CallRef::default()),
+    ];
+    for (names, call) in table {
+        let expected = plain(Body::Cancelled { call });
+        assert_eq!(event(&format!("\"type\":\"tool-cancelled\",{names}")), expected, "{names}");
+    }
+}
+
+#[test]
+fn numbers_are_read_in_strings_and_strange_ones_are_missing() {
+    let body = Body::TimedOut { call: None };
+    let good = Event { epoch: Some(3), seq: Some(7), at: Some(5), ..plain(body.clone()) };
+    for text in [
+        r#""epoch":3,"seq":7,"at":5"#,
+        r#""epoch":"3","seq":"7","at":"5""#,
+        r#""run_epoch":3.0,"seq":0.7e1,"timestamp":5"#,
+        r#""epoch":null,"runEpoch":3,"seq":7,"at":5"#,
+    ] {
+        assert_eq!(event(&format!("\"type\":\"timed-out\",{text}")), good, "{text}");
+    }
+    let last = Event { seq: Some(1 << 53), ..plain(body.clone()) };
+    assert_eq!(event(r#""type":"timed-out","seq":9007199254740992"#), last);
+    for (text, word) in [
+        (r#""seq":0"#, "seq 0"),
+        (r#""seq":"0""#, "seq 0"),
+        (r#""seq":-1"#, "seq -1"),
+        (r#""seq":1.5"#, "seq 1.5"),
+        (r#""seq":9007199254740993"#, "seq 9007199254740993"),
+        (r#""seq":1e999"#, "seq 1e999"),
+        (r#""seq":99999999999999999999999"#, "seq 99999999999999999999999"),
+        (r#""seq":"NaN""#, "seq \"NaN\""),
+        (r#""seq":"""#, "seq \"\""),
+        (r#""seq":true"#, "seq true"),
+        (r#""seq":{}"#, "seq {}"),
+        (r#""epoch":-3"#, "epoch -3"),
+        (r#""runEpoch":18446744073709551616"#, "runEpoch 18446744073709551616"),
+        (r#""at":"yesterday""#, "at \"yesterday\""),
+        (r#""turn":4294967296"#, "turn 4294967296"),
+    ] {
+        assert_eq!(
+            event(&format!("\"type\":\"timed-out\",{text}")),
+            odd(word, body.clone()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_status_of_a_call_says_something_only_while_it_is_open() {
+    let call = |status| Body::Call(Call { call: c(), status, ..Call::default() });
+    let table = [
+        ("\"executing\"", plain(call(Some(Status::Running)))),
+        ("\"waiting_approval\"", plain(call(Some(Status::AwaitingApproval)))),
+        ("\"unknown\"", plain(call(Some(Status::Unknown)))),
+        ("\"success\"", plain(call(None))),
+        ("\"error\"", plain(call(None))),
+        ("null", plain(call(None))),
+        ("\"\"", plain(call(None))),
+        ("\"on_fire\"", odd("on_fire", call(Some(Status::Unknown)))),
+        ("7", odd("7", call(Some(Status::Unknown)))),
+    ];
+    for (status, expected) in table {
+        let text = format!(r#""type":"tool-call","toolCallId":"c","status":{status}"#);
+        assert_eq!(event(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_way_a_call_ended_is_read_in_many_words() {
+    let result = |how, reason| {
+        Body::Result(ToolResult { call: c(), name: None, how, reason, content: None })
+    };
+    let table = [
+        ("", plain(result(How::Ok, None))),
+        (r#","isError":true"#, plain(result(How::Error, None))),
+        (r#","is_error":true"#, plain(result(How::Error, None))),
+        (r#","status":"success""#, plain(result(How::Ok, None))),
+        (r#","status":"completed","isError":true"#, plain(result(How::Error, None))),
+        (r#","status":"rejected","isError":false"#, plain(result(How::Denied, None))),
+        (r#","status":"aborted""#, plain(result(How::Interrupted, None))),
+        (r#","status":"timed_out""#, plain(result(How::TimedOut, None))),
+        (r#","status":"skipped""#, plain(result(How::Skipped, None))),
+        (r#","status":"failed","reason":"timed_out""#, plain(result(How::TimedOut, None))),
+        (r#","status":"cancelled","reason":"skipped""#, plain(result(How::Skipped, None))),
+        (
+            r#","status":"interrupted","reason":"timed_out""#,
+            plain(result(How::Interrupted, Some(Reason::TimedOut))),
+        ),
+        (r#","status":"odd","isError":true"#, odd("odd", result(How::Error, None))),
+        (r#","status":"running""#, odd("running", result(How::Ok, None))),
+        (r#","isError":"yes""#, odd("isError \"yes\"", result(How::Ok, None))),
+        (r#","status":"denied","reason":"because""#, odd("because", result(How::Denied, None))),
+        (r#","status":"denied","reason":"I said no""#, odd("reason", result(How::Denied, None))),
+    ];
+    for (fields, expected) in table {
+        let text = format!(r#""type":"tool-result","toolCallId":"c"{fields}"#);
+        assert_eq!(event(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_end_is_read_in_many_words() {
+    let ended = |outcome| Ended { outcome, ..Ended::default() };
+    let usage = |input, output, cached, reasoning| Ended {
+        usage: Some(Usage { input, output, cached, reasoning }),
+        ..Ended::default()
+    };
+    let problem = |message: &str, code: Option<&str>| Ended {
+        problem: Some(Problem { message: message.into(), code: code.map(id), fatal: true }),
+        ..Ended::default()
+    };
+    let text = |text: &str| Ended { text: Some(text.into()), ..Ended::default() };
+    let good = [
+        (r#""reason":"end_turn""#, ended(Some(Outcome::Completed))),
+        (r#""outcome":"canceled""#, ended(Some(Outcome::Stopped))),
+        (r#""terminal_reason":"no_text""#, ended(Some(Outcome::NoText))),
+        (r#""reason":null,"terminalReason":"refusal""#, ended(Some(Outcome::Refused))),
+        (r#""finalContent":"a","text":"b""#, text("a")),
+        (r#""text":"b","result":"c""#, text("b")),
+        (r#""final_content":"""#, text("")),
+        (r#""result":{"a":1}"#, text("{\"a\":1}")),
+        (r#""error":"boom""#, problem("boom", None)),
+        (r#""error":{"kind":"x"}"#, problem("{\"kind\":\"x\"}", None)),
+        (r#""error":{"message":"boom","code":"x"}"#, problem("boom", Some("x"))),
+        (
+            r#""usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3}"#,
+            usage(1, 2, 3, 0),
+        ),
+        (
+            r#""tokenUsage":{"inputTokens":1,"cachedInputTokens":3,"reasoningTokens":4}"#,
+            usage(1, 0, 3, 4),
+        ),
+        (
+            r#""usage":{"prompt_tokens":9,"completion_tokens":8,"prompt_tokens_details":{"cached_tokens":7},"completion_tokens_details":{"reasoning_tokens":6}}"#,
+            usage(9, 8, 7, 6),
+        ),
+        (r#""usage":{"promptTokenCount":5,"candidatesTokenCount":4}"#, usage(5, 4, 0, 0)),
+    ];
+    for (fields, expected) in good {
+        let found = event(&format!("\"type\":\"run-ended\",{fields}"));
+        assert_eq!(found, plain(Body::Ended(expected)), "{fields}");
+    }
+    let strange = [
+        (r#""reason":"exploded""#, "exploded", ended(Some(Outcome::Failed))),
+        (r#""reason":{"type":"x"}"#, "{\"type\":\"x\"}", ended(Some(Outcome::Failed))),
+        (r#""usage":12"#, "usage without tokens", ended(None)),
+        (r#""usage":{}"#, "usage without tokens", ended(None)),
+        (r#""usage":{"input":-1,"output":2}"#, "input -1", usage(0, 2, 0, 0)),
+    ];
+    for (fields, word, expected) in strange {
+        let found = event(&format!("\"type\":\"run-ended\",{fields}"));
+        assert_eq!(found, odd(word, Body::Ended(expected)), "{fields}");
+    }
+}
+
+#[test]
+fn everything_else_is_read_in_many_words() {
+    let task =
+        |content: &str, status| Task { id: None, content: content.into(), status, active: None };
+    let reply = |verdict, answer: Option<&str>| {
+        Body::Replied(Reply { call: c(), id: None, verdict, answer: answer.map(json) })
+    };
+    let call = |input: &str| {
+        let input = Some(json(input));
+        Body::Call(Call { name: Some(id("Bash")), input, ..Call::default() })
+    };
+    let full = |text: &str| Text { full: Some(text.into()), ..Text::default() };
+    let table = [
+        (r#""type":"text","text":"a""#, plain(Body::Text(full("a")))),
+        (r#""type":"thought","content":"a""#, plain(Body::Thought(full("a")))),
+        (r#""type":"text""#, plain(Body::Text(Text::default()))),
+        (
+            r#""type":"text","message_id":"m","parent_tool_use_id":"p","delta":"\ud83d""#,
+            plain(Body::Text(Text {
+                message: Some(id("m")),
+                parent: Some(id("p")),
+                delta: Some("\u{fffd}".into()),
+                full: None,
+            })),
+        ),
+        (r#""type":"tool-call","tool_name":"Bash","args":{}"#, plain(call("{}"))),
+        (r#""type":"tool-call","name":"Bash","arguments":"{\"a\":1}""#, plain(call("{\"a\":1}"))),
+        (r#""type":"tool-call","name":"Bash","arguments":"{\"a""#, plain(call("\"{\\\"a\""))),
+        (r#""type":"tool-call","name":"Bash","arguments":[1]"#, plain(call("[1]"))),
+        (
+            r#""type":"tool-progress","tool_use_id":"c","progress":1"#,
+            plain(Body::Progress { call: c(), content: json("1") }),
+        ),
+        (
+            r#""type":"tool-progress","callId":"c""#,
+            plain(Body::Progress { call: c(), content: json("null") }),
+        ),
+        (
+            r#""type":"question-asked","id":"q","toolId":"c","question":"?","options":[]"#,
+            plain(Body::Asked(Ask {
+                call: c(),
+                id: Some(id("q")),
+                kind: AskKind::Question,
+                prompt: Some("?".into()),
+                choices: Some(json("[]")),
+            })),
+        ),
+        (
+            r#""type":"approval-answered","toolId":"c","approved":true"#,
+            plain(reply(Verdict::Allowed, None)),
+        ),
+        (
+            r#""type":"approval-answered","toolId":"c","approved":false"#,
+            plain(reply(Verdict::Denied, None)),
+        ),
+        (
+            r#""type":"approval-answered","toolId":"c","verdict":"deny""#,
+            plain(reply(Verdict::Denied, None)),
+        ),
+        (
+            r#""type":"question-answered","toolId":"c","answers":{}"#,
+            plain(reply(Verdict::Answered, Some("{}"))),
+        ),
+        (
+            r#""type":"usage","input_tokens":1"#,
+            plain(Body::Usage(Usage { input: 1, ..Usage::default() })),
+        ),
+        (r#""type":"stop""#, plain(Body::Stop(Stop { grace: 0 }))),
+        (r#""type":"stop","graceMs":5"#, plain(Body::Stop(Stop { grace: 5 }))),
+        (
+            r#""type":"error","errorText":"x""#,
+            plain(Body::Problem(Problem { message: "x".into(), code: None, fatal: false })),
+        ),
+        (
+            r#""type":"tasks","todos":[{"title":"a","status":"done"},{"text":"b","status":"in-progress"}]"#,
+            plain(Body::Tasks(vec![
+                task("a", TaskStatus::Completed),
+                task("b", TaskStatus::InProgress),
+            ])),
+        ),
+        (
+            r#""type":"tasks","tasks":[{"content":"a","status":"later"}]"#,
+            odd("later", Body::Tasks(vec![task("a", TaskStatus::Unknown)])),
+        ),
+        (
+            r#""type":"tasks","tasks":["a",{}]"#,
+            odd(
+                "task without status",
+                Body::Tasks(vec![task("a", TaskStatus::Unknown), task("", TaskStatus::Unknown)]),
+            ),
+        ),
+        (
+            r#""type":"activity","activity_type":"repair","id":"x""#,
+            plain(Body::Activity(Activity {
+                kind: id("repair"),
+                id: Some(id("x")),
+                content: json("null"),
+            })),
+        ),
+    ];
+    for (text, expected) in table {
+        assert_eq!(event(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_lacks_the_essential_is_kept_whole() {
+    let table = [
+        ("agent:mode", r#""mode":"plan""#, None),
+        ("unknown", r#""x":1"#, None),
+        ("unknown", r#""kind":"a""#, None),
+        ("Text", r#""delta":"a""#, None),
+        ("text", r#""value":"a""#, Some("text without delta")),
+        ("thought", r#""value":"a""#, Some("thought without delta")),
+        ("agent:message", r#""isComplete":true"#, Some("agent:message without content")),
+        ("agent:thought", r#""thought":{}"#, Some("agent:thought without thought")),
+        ("tool-arguments", r#""toolCallId":"c""#, Some("tool-arguments without delta")),
+        ("tool-arguments", r#""delta":{}"#, Some("tool-arguments without delta")),
+        ("tools-available", r#""toolCount":3"#, Some("tools-available without tools")),
+        ("tools-available", r#""tools":3"#, Some("tools-available without tools")),
+        ("tasks", r#""tasks":{}"#, Some("tasks without tasks")),
+        ("usage", r#""x":1"#, Some("usage without tokens")),
+        ("activity", r#""content":1"#, Some("activity without kind")),
+        ("approval-answered", r#""answer":1"#, Some("approval-answered without verdict")),
+        ("approval-answered", r#""approved":"true""#, Some("approved \"true\"")),
+        ("approval-answered", r#""verdict":"maybe""#, Some("maybe")),
+        ("question-answered", r#""x":1"#, Some("question-answered without verdict")),
+    ];
+    for (kind, fields, why) in table {
+        let text = format!(r#"{{"type":"{kind}","runId":"r",{fields}}}"#);
+        let body = Body::Unknown { kind: kind.into(), raw: json(&text) };
+        let expected = Event { odd: why.map(id), ..plain(body) };
+        assert_eq!(read(&text), Ok(expected.clone()), "{text}");
+        assert_eq!(read(&write(&expected)), Ok(expected), "{text}");
+    }
+}

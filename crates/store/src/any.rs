@@ -1,0 +1,151 @@
+//! A store of either kind, chosen by its address.
+
+use foxwedge_run::Event;
+
+use crate::{
+    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun, NewSession,
+    Page, Piece, PostgresStore, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
+    SqliteStore, Started, Store, StoreUrl, StoredEvent, Watch,
+};
+
+/// A store of either kind.
+#[derive(Debug)]
+pub enum AnyStore {
+    /// A file, or the memory of the process.
+    Sqlite(SqliteStore),
+    /// A PostgreSQL server.
+    Postgres(PostgresStore),
+}
+
+impl AnyStore {
+    /// Opens what an address names, and makes it if it is not there.
+    pub async fn open(url: &StoreUrl) -> Result<AnyStore> {
+        Ok(match url {
+            StoreUrl::Sqlite(path) => AnyStore::Sqlite(SqliteStore::open(path).await?),
+            StoreUrl::Memory => AnyStore::Sqlite(SqliteStore::memory().await?),
+            StoreUrl::Postgres(url) => AnyStore::Postgres(PostgresStore::open(url.secret()).await?),
+        })
+    }
+}
+
+/// Hands a call on to the store that is there.
+macro_rules! either {
+    ($self:ident, $store:ident => $call:expr) => {
+        match $self {
+            AnyStore::Sqlite($store) => $call.await,
+            AnyStore::Postgres($store) => $call.await,
+        }
+    };
+}
+
+impl Store for AnyStore {
+    async fn create_session(&self, new: NewSession) -> Result<SessionRow> {
+        either!(self, store => store.create_session(new))
+    }
+
+    async fn session(&self, id: &str) -> Result<Option<SessionRow>> {
+        either!(self, store => store.session(id))
+    }
+
+    async fn sessions(&self, filter: Filter, page: Page) -> Result<Vec<SessionRow>> {
+        either!(self, store => store.sessions(filter, page))
+    }
+
+    async fn append_records(&self, session: &str, records: Vec<NewRecord>) -> Result<Vec<u64>> {
+        either!(self, store => store.append_records(session, records))
+    }
+
+    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<Record>> {
+        either!(self, store => store.records(session, after, limit))
+    }
+
+    async fn start_run(&self, new: NewRun) -> Result<Started> {
+        either!(self, store => store.start_run(new))
+    }
+
+    async fn run(&self, id: &str) -> Result<Option<RunRow>> {
+        either!(self, store => store.run(id))
+    }
+
+    async fn runs(&self, filter: Filter, page: Page) -> Result<Vec<RunRow>> {
+        either!(self, store => store.runs(filter, page))
+    }
+
+    async fn append(&self, run: &str, lease: &Lease, events: Vec<Event>) -> Result<u64> {
+        either!(self, store => store.append(run, lease, events))
+    }
+
+    async fn finalize(&self, run: &str, authority: Authority, closing: Closing) -> Result<Finalized> {
+        either!(self, store => store.finalize(run, authority, closing))
+    }
+
+    async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {
+        either!(self, store => store.events(run, after, limit))
+    }
+
+    async fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> Result<()> {
+        either!(self, store => store.renew(run, lease, ttl))
+    }
+
+    async fn take_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        either!(self, store => store.take_over(run, owner, ttl))
+    }
+
+    async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
+        either!(self, store => store.abandoned(limit))
+    }
+
+    async fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> Result<()> {
+        either!(self, store => store.put_snapshot(session, snapshot))
+    }
+
+    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<Snapshot>> {
+        either!(self, store => store.snapshot(session, name))
+    }
+
+    async fn drop_snapshot(&self, session: &str, name: &str) -> Result<bool> {
+        either!(self, store => store.drop_snapshot(session, name))
+    }
+
+    async fn delete_session(&self, id: &str) -> Result<bool> {
+        either!(self, store => store.delete_session(id))
+    }
+
+    async fn delete_run(&self, id: &str) -> Result<bool> {
+        either!(self, store => store.delete_run(id))
+    }
+
+    async fn prune(&self, before: u64, limit: usize) -> Result<Pruned> {
+        either!(self, store => store.prune(before, limit))
+    }
+
+    async fn watch(&self) -> Result<Watch> {
+        either!(self, store => store.watch())
+    }
+}
+
+impl Archive for AnyStore {
+    async fn raw_events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<RawEvent>> {
+        either!(self, store => store.raw_events(run, after, limit))
+    }
+
+    async fn head(&self, run: &str) -> Result<Option<Head>> {
+        either!(self, store => store.head(run))
+    }
+
+    async fn restore(&self, piece: Piece) -> Result<u64> {
+        either!(self, store => store.restore(piece))
+    }
+
+    async fn about(&self) -> Result<About> {
+        either!(self, store => store.about())
+    }
+
+    async fn compact(&self) -> Result<()> {
+        either!(self, store => store.compact())
+    }
+
+    async fn examine(&self) -> Result<Vec<String>> {
+        either!(self, store => store.examine())
+    }
+}

@@ -1,0 +1,120 @@
+//! What stands in the columns that hold JSON: events, and how a run ended.
+
+use foxwedge_run::{Ended, Event, Outcome, Problem, Status, Summary, Usage, wire};
+use serde_json::{Map, Value, json};
+
+use crate::{Result, StoreError, chain::damaged};
+
+/// An event, spelled.
+pub(crate) fn event(event: &Event) -> String {
+    wire::write(event)
+}
+
+/// An event, read.
+pub(crate) fn read_event(run: &str, place: u64, body: &str) -> Result<Event> {
+    wire::read(body).map_err(|error| damaged(run, place, error.to_string()))
+}
+
+/// How a run ended, spelled.
+pub(crate) fn ended(ended: &Ended) -> String {
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Option<Value>| {
+        value.map(|value| fields.insert(name.to_owned(), value));
+    };
+    put("outcome", ended.outcome.map(|outcome| outcome.name().into()));
+    put("text", ended.text.as_deref().map(Value::from));
+    put("problem", ended.problem.as_ref().map(problem));
+    put("usage", ended.usage.as_ref().map(usage));
+    Value::Object(fields).to_string()
+}
+
+/// How a run ended, read.
+pub(crate) fn read_ended(run: &str, text: &str) -> Result<Ended> {
+    let value = read("the end", run, text)?;
+    let outcome = match value.get("outcome").and_then(Value::as_str) {
+        Some(name) => Some(Outcome::from_name(name).ok_or_else(|| StoreError::Corrupt {
+            what: format!("the end of run `{run}`"),
+            why: format!("nobody knows the outcome `{name}`"),
+        })?),
+        None => None,
+    };
+    Ok(Ended {
+        outcome,
+        text: string(&value, "text"),
+        problem: value.get("problem").map(read_problem),
+        usage: value.get("usage").map(read_usage),
+    })
+}
+
+/// A run in numbers, spelled. Statuses that no call has are left out.
+pub(crate) fn summary(summary: &Summary) -> String {
+    let counts = Status::ALL.iter().zip(summary.by_status).filter(|(_, count)| *count > 0);
+    let by_status: Map<String, Value> =
+        counts.map(|(status, count)| (status.name().to_owned(), count.into())).collect();
+    json!({ "available": summary.available, "calls": summary.calls, "by_status": by_status })
+        .to_string()
+}
+
+/// A run in numbers, read.
+pub(crate) fn read_summary(run: &str, text: &str) -> Result<Summary> {
+    let value = read("the summary", run, text)?;
+    let mut summary = Summary {
+        available: value.get("available").and_then(Value::as_u64).map(wide),
+        calls: wide(number(&value, "calls")),
+        ..Summary::default()
+    };
+    let counts = value.get("by_status").unwrap_or(&Value::Null);
+    for (status, count) in Status::ALL.iter().zip(&mut summary.by_status) {
+        *count = wide(number(counts, status.name()));
+    }
+    Ok(summary)
+}
+
+fn problem(problem: &Problem) -> Value {
+    json!({ "message": problem.message, "code": problem.code.as_deref(), "fatal": problem.fatal })
+}
+
+fn read_problem(value: &Value) -> Problem {
+    Problem {
+        message: string(value, "message").unwrap_or_default(),
+        code: value.get("code").and_then(Value::as_str).map(Into::into),
+        fatal: value.get("fatal").and_then(Value::as_bool).unwrap_or(false),
+    }
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+    })
+}
+
+fn read_usage(value: &Value) -> Usage {
+    Usage {
+        input: number(value, "input"),
+        output: number(value, "output"),
+        cached: number(value, "cached"),
+        reasoning: number(value, "reasoning"),
+    }
+}
+
+fn read(what: &str, run: &str, text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt {
+        what: format!("{what} of run `{run}`"),
+        why: error.to_string(),
+    })
+}
+
+fn string(value: &Value, field: &str) -> Option<String> {
+    value.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn number(value: &Value, field: &str) -> u64 {
+    value.get(field).and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn wide(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

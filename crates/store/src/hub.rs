@@ -1,0 +1,103 @@
+//! Wake-ups within a process: whoever stores an event tells the hub, and the hub tells everybody
+//! who watches.
+//!
+//! A wake-up says that there is something to read, never what. What waits for a slow watcher is
+//! one number for each run, and a fixed number of runs; beyond that it is told to look everywhere.
+
+mod sync {
+    pub(super) use std::sync::{Mutex, MutexGuard};
+}
+mod mailbox;
+
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use foxwedge_run::Id;
+use mailbox::{Mailbox, locked};
+
+/// Something to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// A run went on.
+    Run {
+        /// The run.
+        run: Id,
+        /// The highest place that was told of since the last wake-up.
+        last: u64,
+    },
+    /// Any run may have gone on.
+    All,
+}
+
+/// A watcher's end. Begin to watch, then read, then wait: so nothing is missed.
+#[derive(Debug)]
+pub struct Watch {
+    mailbox: Arc<Mailbox>,
+    hub: Hub,
+}
+
+impl Watch {
+    /// Waits until there is something to read. `None` once the store is gone. May be dropped
+    /// halfway: a wake-up that was not returned is still there.
+    pub async fn next(&mut self) -> Option<Wake> {
+        poll_fn(|context| self.mailbox.poll(context)).await
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        locked(&self.hub.shared.watchers).retain(|mailbox| !Arc::ptr_eq(mailbox, &self.mailbox));
+        self.hub.shared.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Everybody who watches a store. A copy is the same hub.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hub {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    watchers: sync::Mutex<Vec<Arc<Mailbox>>>,
+    count: AtomicUsize,
+}
+
+impl Hub {
+    /// A new watcher.
+    pub(crate) fn watch(&self) -> Watch {
+        let mailbox = Arc::new(Mailbox::default());
+        locked(&self.shared.watchers).push(mailbox.clone());
+        self.shared.count.fetch_add(1, Ordering::Relaxed);
+        Watch { mailbox, hub: self.clone() }
+    }
+
+    /// How many watch.
+    pub(crate) fn watchers(&self) -> usize {
+        self.shared.count.load(Ordering::Relaxed)
+    }
+
+    /// A run went on to a place.
+    pub(crate) fn publish(&self, run: &str, last: u64) {
+        if self.watchers() == 0 {
+            return;
+        }
+        let run = Id::from(run);
+        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post(&run, last));
+    }
+
+    /// Any run may have gone on.
+    pub(crate) fn wake_all(&self) {
+        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.post_all());
+    }
+
+    /// The store is gone: whoever watches hears the rest, and then the end.
+    pub(crate) fn close(&self) {
+        locked(&self.shared.watchers).iter().for_each(|mailbox| mailbox.close());
+    }
+}

@@ -1,0 +1,119 @@
+//! Where sessions, runs and their events are kept: one small trait, two backends.
+//!
+//! What is acknowledged is durable. Exactly one end is recorded for a run, by whoever comes first
+//! ([`Store::finalize`]); a run whose process is gone is closed by one node ([`sweep`]).
+
+pub mod limits;
+mod error;
+mod model;
+mod url;
+mod clock;
+mod check;
+mod codec;
+mod chain;
+mod draft;
+mod hub;
+mod sqlite;
+mod postgres;
+mod any;
+mod archive;
+mod replay;
+mod sweep;
+mod transfer;
+
+use std::future::Future;
+
+pub use any::AnyStore;
+pub use archive::{About, Archive, Flaw, Head, Piece, verify};
+pub use chain::RawEvent;
+pub use error::StoreError;
+pub use hub::{Wake, Watch};
+pub use model::{
+    Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page, Pruned,
+    Record, RunRow, RunState, SessionRow, Snapshot, Started, StoredEvent,
+};
+pub use postgres::PostgresStore;
+pub use sqlite::SqliteStore;
+pub use replay::records;
+pub use sweep::{Swept, close, sweep};
+pub use transfer::{Damage, Exported, Imported, export, import};
+pub use url::{PostgresUrl, StoreUrl};
+
+/// The result of everything here.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// A place for sessions, runs and events. Every method is one transaction: it happened whole and
+/// is on disk when it returns, or it did not happen.
+pub trait Store: Send + Sync + 'static {
+    /// Makes a session, or finds the one that is there: the same id again changes nothing.
+    fn create_session(&self, new: NewSession) -> impl Future<Output = Result<SessionRow>> + Send;
+
+    /// A session; `None` if there is none.
+    fn session(&self, id: &str) -> impl Future<Output = Result<Option<SessionRow>>> + Send;
+
+    /// Sessions, the newest first.
+    fn sessions(&self, filter: Filter, page: Page) -> impl Future<Output = Result<Vec<SessionRow>>> + Send;
+
+    /// Adds records to a session's tree. Every parent has to be there or to come before its
+    /// child. A record id that is there with the same content is passed over; with other content
+    /// it is a conflict. Returns the ordinal of each, which the store gives out.
+    fn append_records(&self, session: &str, records: Vec<NewRecord>) -> impl Future<Output = Result<Vec<u64>>> + Send;
+
+    /// Records of a session behind an ordinal, in order.
+    fn records(&self, session: &str, after: u64, limit: usize) -> impl Future<Output = Result<Vec<Record>>> + Send;
+
+    /// Starts a run, gives it its epoch and its owner a lease. The same run id and key again
+    /// (a retry) finds the run that is there.
+    fn start_run(&self, new: NewRun) -> impl Future<Output = Result<Started>> + Send;
+
+    /// A run; `None` if there is none.
+    fn run(&self, id: &str) -> impl Future<Output = Result<Option<RunRow>>> + Send;
+
+    /// Runs, the newest first.
+    fn runs(&self, filter: Filter, page: Page) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+
+    /// Adds events to a run. Every event has its place (`seq`); the first has to be the next one
+    /// of the log. Events that are there already, told again after a lost acknowledgement, are
+    /// passed over. Returns the last place. Refused: a stale lease, a run that has ended.
+    fn append(&self, run: &str, lease: &Lease, events: Vec<foxwedge_run::Event>) -> impl Future<Output = Result<u64>> + Send;
+
+    /// Ends a run: its last events, its outcome and the records it leaves in the session, in one
+    /// step, if nobody has ended it before.
+    fn finalize(&self, run: &str, authority: Authority, closing: Closing) -> impl Future<Output = Result<Finalized>> + Send;
+
+    /// Events of a run behind a place, in order, without a gap.
+    fn events(&self, run: &str, after: u64, limit: usize) -> impl Future<Output = Result<Vec<StoredEvent>>> + Send;
+
+    /// Keeps a lease for that much longer, in milliseconds from now.
+    fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> impl Future<Output = Result<()>> + Send;
+
+    /// Takes a run over whose lease has run out. Whoever had it before is refused from now on.
+    /// `None` if it is still held, or has ended.
+    fn take_over(&self, run: &str, owner: &str, ttl: u64) -> impl Future<Output = Result<Option<Lease>>> + Send;
+
+    /// Runs whose lease has run out.
+    fn abandoned(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
+
+    /// Keeps the state of a live agent under a name, instead of what was there.
+    fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> impl Future<Output = Result<()>> + Send;
+
+    /// The state kept under a name, unless it has expired.
+    fn snapshot(&self, session: &str, name: &str) -> impl Future<Output = Result<Option<Snapshot>>> + Send;
+
+    /// Forgets the state kept under a name.
+    fn drop_snapshot(&self, session: &str, name: &str) -> impl Future<Output = Result<bool>> + Send;
+
+    /// Deletes a session with everything in it. Refused while a run of it is at work.
+    fn delete_session(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;
+
+    /// Deletes a run that has ended, with its events.
+    fn delete_run(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;
+
+    /// Deletes sessions that nobody touched since a time (milliseconds since 1970) and that have
+    /// no run at work, and snapshots that have expired. At most so many sessions at once.
+    fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<Pruned>> + Send;
+
+    /// Wakes whoever waits for events. A wake-up says that there is something to read, never what;
+    /// whoever is woken reads the log behind the last place it knows, so none can be missed.
+    fn watch(&self) -> impl Future<Output = Result<Watch>> + Send;
+}

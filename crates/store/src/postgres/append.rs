@@ -1,0 +1,193 @@
+//! Events: how they get into the log, and out of it.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Error;
+
+use super::{
+    PostgresStore, ask,
+    failure::{Failure, Trouble},
+    head::Head,
+    row::{self, Run, limit, signed},
+    runs,
+};
+use crate::{
+    Lease, RawEvent, RunState, StoreError, StoredEvent,
+    chain::{self, Span},
+    draft::{self, Draft},
+};
+
+impl PostgresStore {
+    /// Appends. The usual case is one statement, which moves the run's row on only if it is where
+    /// we remember it; doing it twice is found out by the places.
+    pub(super) async fn try_append(
+        &self,
+        run: &str,
+        lease: &Lease,
+        drafts: &[Draft],
+    ) -> Result<u64, Failure> {
+        let client = self.gate.client().await?;
+        if let Some(head) = self.heads.get(run)
+            && head.fence == lease.fence
+            && !lease.owner.contains('\0')
+            && drafts.first().is_some_and(|first| first.seq == head.last + 1)
+        {
+            draft::epochs(run, head.epoch, drafts)?;
+            if let Some(head) = advance(&client, &head, lease, drafts).await? {
+                self.heads.put(run, head);
+                return Ok(head.last);
+            }
+            self.heads.forget(run);
+        }
+        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+        may_write(&found, lease)?;
+        draft::epochs(run, found.row.epoch, drafts)?;
+        let told_again = draft::plan(run, found.row.last, drafts)?;
+        let (old, new) = drafts.split_at_checked(told_again).unwrap_or((drafts, &[]));
+        compare(&client, &found, old).await?;
+        let mut head = Head::from(&found);
+        if !new.is_empty() {
+            let moved = || Failure::Again(Trouble::text("the log went on in the meantime"));
+            head = advance(&client, &head, lease, new).await?.ok_or_else(moved)?;
+        }
+        self.heads.put(run, head);
+        Ok(head.last)
+    }
+
+    /// Events behind a place, verified.
+    pub(super) async fn try_events(
+        &self,
+        run: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, Failure> {
+        let client = self.gate.client().await?;
+        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+        let head = crate::Head { last: found.row.last, chain: found.chain };
+        let span = Span { run, epoch: found.row.epoch, head, after, limit };
+        if after >= span.end() {
+            return Ok(Vec::new());
+        }
+        // The event before the first one comes, too, for its link.
+        let from = after.saturating_sub(1);
+        let mut events = raw(&client, &found, from, span.end(), limit.saturating_add(1)).await?;
+        let before = events.first().filter(|first| first.seq == after).map(|first| first.chain);
+        events.retain(|event| event.seq > after);
+        match span.read(before, events) {
+            // What is missing may have been deleted, with its run, since we looked.
+            Err(StoreError::Corrupt { .. }) if runs::find(&client, run).await?.is_none() => {
+                Err(no_run(run))
+            }
+            read => Ok(read?),
+        }
+    }
+
+    /// Events behind a place, verified by nobody.
+    pub(super) async fn try_raw_events(
+        &self,
+        run: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RawEvent>, Failure> {
+        let client = self.gate.client().await?;
+        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+        raw(&client, &found, after, u64::MAX, limit).await
+    }
+}
+
+/// Whether somebody may write to a run.
+pub(super) fn may_write(run: &Run, lease: &Lease) -> Result<(), StoreError> {
+    match &run.row.state {
+        RunState::Ended { .. } => Err(StoreError::Ended(Box::new(run.row.clone()))),
+        RunState::Open if run.row.lease.as_ref() != Some(lease) => Err(StoreError::Fenced {
+            run: run.row.id.clone(),
+            held: run.fence,
+            yours: lease.fence,
+        }),
+        RunState::Open => Ok(()),
+    }
+}
+
+/// Refuses events that are told again and are not what was told.
+pub(super) async fn compare(
+    client: &impl GenericClient,
+    run: &Run,
+    drafts: &[Draft],
+) -> Result<(), Failure> {
+    let (Some(first), Some(last)) = (drafts.first(), drafts.last()) else { return Ok(()) };
+    let question = "SELECT seq, body, chain FROM events
+                    WHERE run = $1 AND seq BETWEEN $2 AND $3 ORDER BY seq";
+    let values: ask::Values<'_> = &[&run.serial, &signed(first.seq), &signed(last.seq)];
+    let stored = ask::rows(client, question, values).await?;
+    if stored.len() != drafts.len() {
+        return Err(chain::damaged(&run.row.id, first.seq, "it is missing".to_owned()).into());
+    }
+    for (draft, stored) in drafts.iter().zip(&stored) {
+        draft.compare(&run.row.id, &row::event(stored)?.body)?;
+    }
+    Ok(())
+}
+
+/// The links of new events, and the end of the log with them.
+pub(super) fn extend(head: &Head, drafts: &[Draft]) -> (Head, Vec<Vec<u8>>) {
+    let mut after = *head;
+    let mut links = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        after.chain = chain::link(&after.chain, draft.seq, &draft.body);
+        after.last = draft.seq;
+        links.push(after.chain.to_vec());
+    }
+    (after, links)
+}
+
+/// The error for a run that is not there.
+pub(super) fn no_run(run: &str) -> Failure {
+    Failure::Answer(StoreError::NoRun(run.to_owned()))
+}
+
+/// Moves the end of a log on, with the events that do so, if it is still where it was.
+async fn advance(
+    client: &impl GenericClient,
+    head: &Head,
+    lease: &Lease,
+    drafts: &[Draft],
+) -> Result<Option<Head>, Error> {
+    let statement = "
+        WITH head AS (
+            UPDATE runs SET last = $5, chain = $6
+            WHERE serial = $1 AND fence = $2 AND owner = $9 AND last = $3 AND chain = $4
+              AND ended_at IS NULL
+            RETURNING serial
+        )
+        INSERT INTO events (run, seq, body, chain)
+        SELECT head.serial, $3 + event.place, event.body, event.chain
+        FROM head, unnest($7::text[], $8::bytea[]) WITH ORDINALITY AS event (body, chain, place)";
+    let (after, links) = extend(head, drafts);
+    let bodies: Vec<&str> = drafts.iter().map(|draft| draft.body.as_str()).collect();
+    let values: ask::Values<'_> = &[
+        &head.serial,
+        &signed(lease.fence),
+        &signed(head.last),
+        &head.chain.as_slice(),
+        &signed(after.last),
+        &after.chain.as_slice(),
+        &bodies,
+        &links,
+        &lease.owner,
+    ];
+    let added = ask::change(client, statement, values).await?;
+    Ok((added > 0).then_some(after))
+}
+
+/// Events as they lie there, up to a place.
+async fn raw(
+    client: &impl GenericClient,
+    run: &Run,
+    after: u64,
+    end: u64,
+    most: usize,
+) -> Result<Vec<RawEvent>, Failure> {
+    let question = "SELECT seq, body, chain FROM events
+                    WHERE run = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4";
+    let values: ask::Values<'_> = &[&run.serial, &signed(after), &signed(end), &limit(most)];
+    ask::rows(client, question, values).await?.iter().map(row::event).collect()
+}

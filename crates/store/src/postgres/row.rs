@@ -1,0 +1,163 @@
+//! Rows of the database, read.
+
+use foxwedge_run::{Ended, Summary};
+use tokio_postgres::Row;
+
+use super::{failure::Failure, token::Token};
+use crate::{
+    Lease, NewRecord, RawEvent, Record, RunRow, RunState, SessionRow, StoreError,
+    chain::{self, Link, ROOT},
+    codec,
+};
+
+/// The columns of [`session`].
+macro_rules! session_columns {
+    () => {
+        "id, owner, title, meta, created, touched, epoch, records, serial"
+    };
+}
+
+/// The columns of [`run`].
+macro_rules! run_columns {
+    () => {
+        "id, session, epoch, key, started, last, owner, fence, lease_until, agent, model, \
+         ended_at, ended, summary, chain, serial, token"
+    };
+}
+
+pub(super) use {run_columns, session_columns};
+
+/// A run, with what only we need to know.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) row: RunRow,
+    pub(super) serial: i64,
+    pub(super) fence: u64,
+    pub(super) chain: Link,
+    pub(super) token: Token,
+}
+
+/// A session.
+pub(super) fn session(row: &Row) -> Result<SessionRow, Failure> {
+    Ok(SessionRow {
+        id: row.try_get("id")?,
+        owner: row.try_get("owner")?,
+        title: row.try_get("title")?,
+        meta: row.try_get("meta")?,
+        created: number(row, "created")?,
+        touched: number(row, "touched")?,
+        epoch: number(row, "epoch")?,
+        records: number(row, "records")?,
+    })
+}
+
+/// A run.
+pub(super) fn run(row: &Row) -> Result<Run, Failure> {
+    let id: String = row.try_get("id")?;
+    let fence = number(row, "fence")?;
+    let state = state(&id, row)?;
+    let (lease, lease_until) = match state {
+        RunState::Open => {
+            let lease = Lease { owner: row.try_get("owner")?, fence };
+            (Some(lease), Some(number(row, "lease_until")?))
+        }
+        RunState::Ended { .. } => (None, None),
+    };
+    let (serial, token) = (row.try_get("serial")?, Token(row.try_get("token")?));
+    let chain = link(&id, row)?;
+    let row = RunRow {
+        session: row.try_get("session")?,
+        epoch: number(row, "epoch")?,
+        key: row.try_get("key")?,
+        started: number(row, "started")?,
+        last: number(row, "last")?,
+        state,
+        lease,
+        lease_until,
+        agent: row.try_get("agent")?,
+        model: row.try_get("model")?,
+        id,
+    };
+    Ok(Run { row, serial, fence, chain, token })
+}
+
+/// A record of a session.
+pub(super) fn record(row: &Row) -> Result<Record, Failure> {
+    Ok(Record {
+        ordinal: number(row, "ordinal")?,
+        at: number(row, "at")?,
+        record: NewRecord {
+            id: row.try_get("id")?,
+            parent: row.try_get("parent")?,
+            run: row.try_get("run")?,
+            kind: row.try_get("kind")?,
+            body: row.try_get("body")?,
+        },
+    })
+}
+
+/// An event, verified by nobody. A link that is none becomes one that fits nothing.
+pub(super) fn event(row: &Row) -> Result<RawEvent, Failure> {
+    let chain: Vec<u8> = row.try_get("chain")?;
+    Ok(RawEvent {
+        seq: number(row, "seq")?,
+        body: row.try_get("body")?,
+        chain: chain.try_into().unwrap_or(ROOT),
+    })
+}
+
+/// The link of the row's chain.
+pub(super) fn link(run: &str, row: &Row) -> Result<Link, Failure> {
+    let chain: Vec<u8> = row.try_get("chain")?;
+    let bad = |chain: Vec<u8>| {
+        let why = format!("its link has {} bytes", chain.len());
+        Failure::Answer(chain::damaged(run, 0, why))
+    };
+    chain.try_into().map_err(bad)
+}
+
+/// A number that is not negative.
+pub(super) fn number(row: &Row, column: &str) -> Result<u64, Failure> {
+    unsigned(column, row.try_get(column)?)
+}
+
+/// A number as the database keeps it. What is larger stands for "ever".
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A text to look for. PostgreSQL cannot keep U+0000, so that nothing has such a name, and an
+/// empty one has nobody, either.
+pub(super) fn plain(text: &str) -> &str {
+    if text.contains('\0') { "" } else { text }
+}
+
+/// How many rows are wanted, as the database counts.
+pub(super) fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn state(run: &str, row: &Row) -> Result<RunState, Failure> {
+    let at: Option<i64> = row.try_get("ended_at")?;
+    let (ended, summary): (Option<String>, Option<String>) =
+        (row.try_get("ended")?, row.try_get("summary")?);
+    match (at, ended, summary) {
+        (Some(at), Some(ended), Some(summary)) => {
+            let ended: Ended = codec::read_ended(run, &ended)?;
+            let summary: Summary = codec::read_summary(run, &summary)?;
+            Ok(RunState::Ended { ended, summary, at: unsigned("ended_at", at)? })
+        }
+        (None, None, None) => Ok(RunState::Open),
+        (_, _, _) => Err(Failure::Answer(StoreError::Corrupt {
+            what: format!("the end of run `{run}`"),
+            why: "half of it is missing".to_owned(),
+        })),
+    }
+}
+
+fn unsigned(column: &str, number: i64) -> Result<u64, Failure> {
+    u64::try_from(number).map_err(|_| {
+        let what = format!("column `{column}`");
+        Failure::Answer(StoreError::Corrupt { what, why: format!("{number} is negative") })
+    })
+}

@@ -1,0 +1,288 @@
+//! What the address of a database says: where it is, and what we ask of it.
+//!
+//! The address holds a password. No text from it goes into an error.
+
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+
+use tokio_postgres::{Config, config::SslMode};
+
+use crate::{Result, StoreError};
+
+/// So many connections, unless the address says otherwise.
+const POOL: usize = 8;
+/// The schema, unless the address says otherwise.
+const SCHEMA: &str = "foxwedge";
+/// How long the server may work on one statement, in milliseconds.
+const STATEMENT_TIMEOUT: u64 = 30_000;
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// What was sent and is not heard of any more has got lost.
+const UNHEARD: Duration = Duration::from_secs(30);
+/// A transaction that nobody goes on with is ended by the server, in milliseconds: a process that
+/// stands still must not hold a run that others wait for.
+const IDLE_TIMEOUT: u64 = 10_000;
+
+/// Parameters that are the driver's own.
+const PASSED_ON: [&str; 12] = [
+    "application_name",
+    "channel_binding",
+    "hostaddr",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "sslnegotiation",
+    "target_session_attrs",
+    "tcp_user_timeout",
+];
+
+/// Where the database is, and what we ask of it.
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) config: Config,
+    pub(super) schema: String,
+    pub(super) pool: usize,
+    pub(super) trust: Trust,
+}
+
+/// Which certificates are good, where the connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Any. Whoever can change what is sent could also say that there is no encryption, so that
+    /// `sslmode=prefer` has nothing to gain by looking at it.
+    Any,
+    /// Those of the authorities that browsers know.
+    Public,
+    /// Those of the authorities in a file.
+    File(PathBuf),
+}
+
+impl Settings {
+    /// Reads an address: `postgres://user:password@host:port/database?parameter=value&…`.
+    pub(super) fn parse(url: &str) -> Result<Settings> {
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        if !(place.starts_with("postgres://") || place.starts_with("postgresql://")) {
+            return invalid("the address of a database begins with `postgres://`");
+        }
+        let mut read = Parameters::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            read.take(pair)?;
+        }
+        let Ok(mut config) = Config::from_str(&format!("{place}?{}", read.passed_on.join("&")))
+        else {
+            return invalid(
+                "the address of the database cannot be read: signs like `@ / ? %` in a name or a \
+                 password are written as `%40`, `%2F`, `%3F`, `%25`",
+            );
+        };
+        let schema = read.schema.unwrap_or_else(|| SCHEMA.to_owned());
+        let timeout = read.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
+        config.ssl_mode(read.mode.unwrap_or(SslMode::Prefer));
+        config.options(options(config.get_options(), &schema, timeout));
+        config.connect_timeout(read.connect_timeout.unwrap_or(CONNECT_TIMEOUT));
+        if config.get_application_name().is_none() {
+            config.application_name("foxwedge");
+        }
+        // A server that is gone without a word is noticed within half a minute, not within hours.
+        if !query.contains("keepalives") {
+            config.keepalives_idle(Duration::from_secs(15));
+            config.keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNHEARD);
+        }
+        let trust = match (read.roots, config.get_ssl_mode()) {
+            (Some(roots), _) => Trust::File(roots),
+            (None, SslMode::Require) => Trust::Public,
+            (None, _) => Trust::Any,
+        };
+        Ok(Settings { config, schema, pool: read.pool.unwrap_or(POOL), trust })
+    }
+}
+
+/// Where it is, and never how one gets in.
+impl fmt::Debug for Settings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Settings")
+            .field("hosts", &self.config.get_hosts())
+            .field("ports", &self.config.get_ports())
+            .field("database", &self.config.get_dbname())
+            .field("schema", &self.schema)
+            .field("pool", &self.pool)
+            .field("trust", &self.trust)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Parameters {
+    pool: Option<usize>,
+    schema: Option<String>,
+    statement_timeout: Option<u64>,
+    connect_timeout: Option<Duration>,
+    mode: Option<SslMode>,
+    roots: Option<PathBuf>,
+    passed_on: Vec<String>,
+}
+
+impl Parameters {
+    fn take(&mut self, pair: &str) -> Result<()> {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let Some(text) = decoded(value) else {
+            return invalid("a parameter of the address is no text");
+        };
+        match name {
+            "pool" => self.pool = Some(number(name, &text, 1..=1_000)? as usize),
+            "schema" => self.schema = Some(schema(text)?),
+            "statement_timeout" => {
+                self.statement_timeout = Some(number(name, &text, 1..=86_400_000)?);
+            }
+            "connect_timeout" => {
+                let seconds = number(name, &text, 1..=3_600)?;
+                self.connect_timeout = Some(Duration::from_secs(seconds));
+            }
+            "sslmode" => self.mode = Some(mode(&text)?),
+            // What `system` is to libpq.
+            "sslrootcert" if text == "system" => self.mode = Some(SslMode::Require),
+            "sslrootcert" => self.roots = Some(PathBuf::from(text)),
+            _ if PASSED_ON.contains(&name) => self.passed_on.push(pair.to_owned()),
+            // It is not named: half of a password may look like a parameter.
+            _ => {
+                return invalid(&format!(
+                    "the address has a parameter that is not known; there are `pool`, `schema`, \
+                     `statement_timeout`, `connect_timeout`, `sslmode`, `sslrootcert`, `{}`",
+                    PASSED_ON.join("`, `")
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn mode(text: &str) -> Result<SslMode> {
+    match text {
+        "disable" => Ok(SslMode::Disable),
+        "allow" | "prefer" => Ok(SslMode::Prefer),
+        // The name and the authority are always looked at where encryption is asked for.
+        "require" | "verify-ca" | "verify-full" => Ok(SslMode::Require),
+        _ => invalid("`sslmode` is `disable`, `prefer`, `require`, `verify-ca` or `verify-full`"),
+    }
+}
+
+/// A name that needs no quotes anywhere, so that it can be part of a statement.
+fn schema(text: String) -> Result<String> {
+    let safe = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let begins = text.starts_with(|sign: char| !sign.is_ascii_digit());
+    if !begins || text.len() > 48 || !text.bytes().all(safe) || text.starts_with("pg_") {
+        return invalid("`schema` is 1 to 48 of a-z 0-9 _, and begins with neither 0-9 nor `pg_`");
+    }
+    Ok(text)
+}
+
+fn number(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        Ok(_) | Err(_) => {
+            invalid(&format!("`{name}` is a number from {} to {}", range.start(), range.end()))
+        }
+    }
+}
+
+/// What every connection asks of the server, after what the address asks.
+fn options(given: Option<&str>, schema: &str, timeout: u64) -> String {
+    let ours = format!(
+        "-c search_path={schema} -c statement_timeout={timeout} \
+         -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} \
+         -c default_transaction_isolation=read\\ committed"
+    );
+    given.map_or(ours.clone(), |given| format!("{given} {ours}"))
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let (high, low) = (digit()?, digit()?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn invalid<T>(why: &str) -> Result<T> {
+    Err(StoreError::Invalid(why.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_the_address_are_read() {
+        let plain = Settings::parse("postgres://ann@db.example/work").expect("an address");
+        assert_eq!((plain.pool, plain.schema.as_str(), &plain.trust), (8, "foxwedge", &Trust::Any));
+        let full = "postgresql://ann:x@db.example:6000/work?pool=3&schema=team_a&sslmode=verify-full\
+                    &sslrootcert=%2Fca.pem&application_name=test&statement_timeout=5000";
+        let full = Settings::parse(full).expect("an address");
+        assert_eq!((full.pool, full.schema.as_str()), (3, "team_a"));
+        assert_eq!(full.trust, Trust::File(PathBuf::from("/ca.pem")));
+        assert_eq!(full.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(full.config.get_application_name(), Some("test"));
+        let options = full.config.get_options().unwrap_or_default();
+        assert!(options.contains("search_path=team_a -c statement_timeout=5000"), "{options}");
+    }
+
+    #[test]
+    fn what_encryption_is_asked_for_decides_whom_we_trust() {
+        let table = [
+            ("sslmode=disable", SslMode::Disable, Trust::Any),
+            ("sslmode=prefer", SslMode::Prefer, Trust::Any),
+            ("sslmode=require", SslMode::Require, Trust::Public),
+            ("sslmode=verify-ca", SslMode::Require, Trust::Public),
+            ("sslrootcert=system", SslMode::Require, Trust::Public),
+            ("sslmode=prefer&sslrootcert=a.pem", SslMode::Prefer, Trust::File("a.pem".into())),
+        ];
+        for (parameters, mode, trust) in table {
+            let read = Settings::parse(&format!("postgres://host/?{parameters}")).expect("good");
+            assert_eq!((read.config.get_ssl_mode(), read.trust), (mode, trust), "{parameters}");
+        }
+    }
+
+    #[test]
+    fn a_password_stands_in_no_text() {
+        let table = [
+            "postgres://ann:canary@host/work",
+            "postgres://ann:canary@host:port/work",
+            "postgres://ann:pass?canary@host/work",
+            "postgres://ann:%zzcanary@host/work",
+            "postgres://ann:canary@host/work?pool=canary",
+            "postgres://ann:canary@host/work?schema=canary%22",
+            "postgres://ann:canary@host/work?canary",
+            "postgres://ann:canary@host/work?sslmode=canary",
+            "postgres://ann:canary@[host/work",
+            "sqlite://canary",
+        ];
+        for url in table {
+            let told = match Settings::parse(url) {
+                Ok(settings) => format!("{settings:?}"),
+                Err(error) => format!("{error} {error:?}"),
+            };
+            assert!(!told.contains("canary"), "{url}: {told}");
+        }
+    }
+
+    #[test]
+    fn names_that_would_need_quotes_are_refused() {
+        for schema in ["", "1a", "a-b", "A", "pg_temp", "a b", "a;drop", "ä", &"a".repeat(49)] {
+            let url = format!("postgres://host/work?schema={schema}");
+            assert!(matches!(Settings::parse(&url), Err(StoreError::Invalid(_))), "{schema}");
+        }
+    }
+}

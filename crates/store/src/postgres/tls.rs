@@ -1,0 +1,91 @@
+//! Encrypted connections.
+
+use std::{path::Path, sync::Arc};
+
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::settings::Trust;
+use crate::{Result, StoreError};
+
+/// Whatever encrypts the connections, where the server offers it.
+pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::Unavailable(error.into()))?;
+    let config = match trust {
+        Trust::Any => {
+            let anybody = Arc::new(Anybody(provider));
+            builder.dangerous().with_custom_certificate_verifier(anybody).with_no_client_auth()
+        }
+        Trust::Public => {
+            let roots = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect::<RootCertStore>();
+            builder.with_root_certificates(roots).with_no_client_auth()
+        }
+        Trust::File(path) => {
+            builder.with_root_certificates(authorities(path)?).with_no_client_auth()
+        }
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore> {
+    let bad = |why: String| StoreError::Invalid(format!("`sslrootcert` {}: {why}", path.display()));
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| bad(error.to_string()))?;
+        roots.add(certificate).map_err(|error| bad(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(bad("there is no certificate in it".to_owned()));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate, as long as the server has the key to it.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

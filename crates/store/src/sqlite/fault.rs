@@ -1,0 +1,61 @@
+//! Why a job did not succeed: somebody has to hear about it, or the engine is in trouble.
+
+use rusqlite::ErrorCode;
+
+use crate::StoreError;
+
+/// What a job within a transaction ends with.
+pub(super) type Done<T> = Result<T, Fault>;
+
+/// Why a job did not succeed.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It may not be: the caller hears why.
+    Refused(StoreError),
+    /// SQLite could not.
+    Engine(rusqlite::Error),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Fault {
+        Fault::Engine(error)
+    }
+}
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> StoreError {
+        match fault {
+            Fault::Refused(error) => error,
+            Fault::Engine(error) if damaged(&error) => {
+                StoreError::Corrupt { what: "the database".to_owned(), why: error.to_string() }
+            }
+            Fault::Engine(error) => StoreError::Unavailable(Box::new(error)),
+        }
+    }
+}
+
+/// Whether it is about what is stored, and not about the disk or somebody else.
+fn damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error;
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) || matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    )
+}
+
+/// The error for whoever waited for something that did not come to be.
+pub(super) fn unavailable(why: impl Into<String>) -> StoreError {
+    StoreError::Unavailable(why.into().into())
+}

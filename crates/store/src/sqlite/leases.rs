@@ -1,0 +1,62 @@
+//! Who may write to a run, and until when, within a transaction.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    fault::Done,
+    row::{self, limit, signed, unsigned},
+    runs::{self, Standing},
+};
+use crate::{Lease, RunRow};
+
+/// Keeps a lease for longer.
+pub(super) fn renew(
+    connection: &Connection,
+    id: &str,
+    lease: &Lease,
+    ttl: u64,
+    now: u64,
+) -> Done<()> {
+    let standing = runs::standing(connection, id)?;
+    runs::may_write(connection, id, &standing, lease)?;
+    connection
+        .prepare_cached("UPDATE runs SET lease_until = ?2 WHERE serial = ?1")?
+        .execute(params![standing.serial, signed(now.saturating_add(ttl))])?;
+    Ok(())
+}
+
+/// Takes a run whose lease has run out.
+pub(super) fn take_over(
+    connection: &Connection,
+    id: &str,
+    owner: &str,
+    ttl: u64,
+    now: u64,
+) -> Done<Option<Lease>> {
+    let Standing { serial, .. } = runs::standing(connection, id)?;
+    let fence: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE runs SET holder = ?2, fence = fence + 1, lease_until = ?3
+             WHERE serial = ?1 AND ended_at IS NULL AND lease_until <= ?4 RETURNING fence",
+        )?
+        .query_row(params![serial, owner, signed(now.saturating_add(ttl)), signed(now)], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence: unsigned(fence) }))
+}
+
+/// Runs whose lease has run out, the longest first.
+pub(super) fn abandoned(connection: &Connection, most: usize, now: u64) -> Done<Vec<RunRow>> {
+    let columns = row::RUN;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session
+         WHERE r.ended_at IS NULL AND r.lease_until <= ?1 ORDER BY r.lease_until LIMIT ?2"
+    ))?;
+    let mut rows = statement.query(params![signed(now), limit(most)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(row::run(row)?);
+    }
+    Ok(found)
+}

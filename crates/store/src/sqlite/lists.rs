@@ -1,0 +1,91 @@
+//! Lists of sessions and runs: the newest first, page by page.
+
+use rusqlite::{Connection, ToSql, types::Value};
+
+use super::{
+    fault::Done,
+    row::{self, limit},
+    sessions,
+};
+use crate::{Filter, Page, RunRow, SessionRow};
+
+/// Sessions.
+pub(super) fn sessions(
+    connection: &Connection,
+    filter: &Filter,
+    page: &Page,
+) -> Done<Vec<SessionRow>> {
+    let mut query = Query::default();
+    query.given("s.owner = ?", &filter.owner);
+    query.given("s.id = ?", &filter.session);
+    let open = "EXISTS (SELECT 1 FROM runs r WHERE r.session = s.serial AND r.ended_at IS NULL)";
+    match filter.open {
+        Some(true) => query.conditions.push(open.to_owned()),
+        Some(false) => query.conditions.push(format!("NOT {open}")),
+        None => {}
+    }
+    if let Some(after) = &page.after {
+        sessions::serial(connection, after)?;
+        let place = "(s.created, s.serial) < (SELECT created, serial FROM sessions WHERE id = ?)";
+        query.given(place, &page.after);
+    }
+    let sql = query.sql(row::SESSION, "sessions s", "s.created DESC, s.serial DESC", page);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(&*query.values(), row::session)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Runs.
+pub(super) fn runs(connection: &Connection, filter: &Filter, page: &Page) -> Done<Vec<RunRow>> {
+    let mut query = Query::default();
+    query.given("s.owner = ?", &filter.owner);
+    query.given("s.id = ?", &filter.session);
+    match filter.open {
+        Some(true) => query.conditions.push("r.ended_at IS NULL".to_owned()),
+        Some(false) => query.conditions.push("r.ended_at IS NOT NULL".to_owned()),
+        None => {}
+    }
+    if let Some(after) = &page.after {
+        super::runs::standing(connection, after)?;
+        let place = "(r.started, r.serial) < (SELECT started, serial FROM runs WHERE id = ?)";
+        query.given(place, &page.after);
+    }
+    let from = "runs r JOIN sessions s ON s.serial = r.session";
+    let sql = query.sql(row::RUN, from, "r.started DESC, r.serial DESC", page);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(&*query.values())?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(row::run(row)?);
+    }
+    Ok(found)
+}
+
+/// A question made of fixed texts; what a caller gave is only ever a value.
+#[derive(Default)]
+struct Query {
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Query {
+    fn given(&mut self, condition: &str, value: &Option<String>) {
+        if let Some(value) = value {
+            self.conditions.push(condition.to_owned());
+            self.values.push(Value::from(value.clone()));
+        }
+    }
+
+    fn sql(&mut self, columns: &str, from: &str, order: &str, page: &Page) -> String {
+        self.values.push(Value::from(limit(page.limit)));
+        let conditions = match self.conditions.as_slice() {
+            [] => String::new(),
+            conditions => format!("WHERE {}", conditions.join(" AND ")),
+        };
+        format!("SELECT {columns} FROM {from} {conditions} ORDER BY {order} LIMIT ?")
+    }
+
+    fn values(&self) -> Vec<&dyn ToSql> {
+        self.values.iter().map(|value| value as &dyn ToSql).collect()
+    }
+}

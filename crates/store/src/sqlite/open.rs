@@ -1,0 +1,213 @@
+//! Opens connections: what each of them is told, and what is checked before the first write.
+
+use std::{path::Path, thread, time::Duration};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::{
+    fault::{Done, Fault},
+    file,
+};
+use crate::{Result, StoreError};
+
+/// The first version of SQLite whose write-ahead log cannot be reset under a writer's feet.
+const OLDEST_ENGINE: i32 = 3_051_003;
+
+/// Marks the file as ours: `Foxw`.
+const APPLICATION: i64 = 0x466f_7877;
+
+/// What brings a file from one version to the next; the first makes it.
+const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
+
+/// How many statements stay prepared.
+const STATEMENTS: usize = 64;
+
+/// Where the data is.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    File(Box<Path>),
+    Memory,
+}
+
+/// The connection that writes. Makes or migrates what is there, and refuses what is not ours,
+/// newer than this program, or damaged.
+pub(super) fn writer(place: &Place) -> Result<Connection> {
+    let unclean = match place {
+        Place::File(path) => {
+            let unclean = file::left_open(path);
+            file::secure(path)?;
+            unclean
+        }
+        Place::Memory => false,
+    };
+    prepare_writer(place, unclean).map_err(|fault| told(place, fault))
+}
+
+/// A connection that reads.
+pub(super) fn reader(place: &Place) -> Result<Connection> {
+    let prepare = || -> Done<Connection> {
+        let connection = connect(place)?;
+        connection.execute_batch("PRAGMA query_only = ON;")?;
+        Ok(connection)
+    };
+    prepare().map_err(|fault| told(place, fault))
+}
+
+/// Makes the file as small as it can be, on a connection of its own.
+pub(super) fn vacuum(place: &Place) -> Result<()> {
+    let vacuum = || -> Done<()> {
+        let connection = connect(place)?;
+        connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA optimize;")?;
+        connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);")?;
+        Ok(())
+    };
+    vacuum().map_err(|fault| told(place, fault))
+}
+
+fn prepare_writer(place: &Place, unclean: bool) -> Done<Connection> {
+    if rusqlite::version_number() < OLDEST_ENGINE {
+        let version = rusqlite::version();
+        return refuse(format!("SQLite {version} is too old: 3.51.3 is the first that is safe"));
+    }
+    let mut connection = connect(place)?;
+    let version = version_of(&connection)?;
+    log_ahead(&connection)?;
+    if unclean && version > 0 {
+        check(&connection)?;
+    }
+    migrate(&mut connection)?;
+    Ok(connection)
+}
+
+fn connect(place: &Place) -> Done<Connection> {
+    let mut connection = match place {
+        // No URIs: a file may be called anything. No creation: its rights were set before.
+        Place::File(path) => Connection::open_with_flags(
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?,
+        Place::Memory => Connection::open_in_memory()?,
+    };
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_handler(Some(wait_for_others))?;
+    connection.execute_batch(
+        "PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA mmap_size = 0;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA secure_delete = ON;
+         PRAGMA trusted_schema = OFF;
+         PRAGMA cell_size_check = ON;
+         PRAGMA journal_size_limit = 67108864;",
+    )?;
+    Ok(connection)
+}
+
+/// Another process writes: waits for about ten seconds in all, often at first.
+fn wait_for_others(tries: i32) -> bool {
+    let pause = match tries {
+        0..50 => 1,
+        50..500 => 5,
+        500..800 => 25,
+        _ => return false,
+    };
+    thread::sleep(Duration::from_millis(pause));
+    true
+}
+
+/// The version of a file that is ours; 0 for one that is empty.
+fn version_of(connection: &Connection) -> Done<usize> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let objects: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != APPLICATION && (application != 0 || version != 0 || objects != 0) {
+        return refuse("it is a database of something else".to_owned());
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= MIGRATIONS.len() => Ok(version),
+        Ok(_) | Err(_) => refuse(format!(
+            "it was written by a newer program: version {version} of the schema, this one knows {}",
+            MIGRATIONS.len()
+        )),
+    }
+}
+
+/// The write-ahead log. Two processes that make the same file are in each other's way here, and
+/// SQLite does not wait by itself.
+fn log_ahead(connection: &Connection) -> Done<()> {
+    let mut tries = 0;
+    loop {
+        let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| {
+            row.get::<_, String>(0)
+        });
+        match mode {
+            Ok(mode) if mode == "wal" || mode == "memory" => return Ok(()),
+            Ok(mode) => {
+                return refuse(format!("it cannot have a write-ahead log, only `{mode}`"));
+            }
+            Err(error) if busy(&error) && wait_for_others(tries) => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// Looks through the file after somebody was killed with it.
+fn check(connection: &Connection) -> Done<()> {
+    let found: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if found != "ok" {
+        return Err(StoreError::Corrupt { what: "the database".to_owned(), why: found }.into());
+    }
+    Ok(())
+}
+
+/// Brings the file to the newest version: all steps, or none.
+fn migrate(connection: &mut Connection) -> Done<()> {
+    if version_of(connection)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Somebody else may have been faster.
+    let version = version_of(&transaction)?;
+    for step in MIGRATIONS.iter().skip(version) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", i64::try_from(MIGRATIONS.len()).unwrap_or(0))?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn refuse<T>(why: String) -> Done<T> {
+    Err(StoreError::Invalid(why).into())
+}
+
+/// Whose error it is.
+fn told(place: &Place, fault: Fault) -> StoreError {
+    let name = match place {
+        Place::File(path) => format!("`{}`", path.display()),
+        Place::Memory => "the memory".to_owned(),
+    };
+    match StoreError::from(fault) {
+        StoreError::Invalid(why) => StoreError::Invalid(format!("{name}: {why}")),
+        StoreError::Corrupt { why, .. } => StoreError::Corrupt { what: name, why },
+        StoreError::Unavailable(source) => {
+            StoreError::Unavailable(format!("{name}: {source}").into())
+        }
+        error @ (StoreError::NoSession(_)
+        | StoreError::NoRun(_)
+        | StoreError::Ended(_)
+        | StoreError::Fenced { .. }
+        | StoreError::Stale { .. }
+        | StoreError::Conflict(_)
+        | StoreError::Busy { .. }) => error,
+    }
+}

@@ -1,0 +1,122 @@
+//! Rows, read: what a column holds, and what it means.
+
+use rusqlite::{Row, types::ValueRef};
+
+use super::fault::Done;
+use crate::{
+    Head, Lease, NewRecord, RawEvent, Record, RunRow, RunState, SessionRow, Snapshot,
+    chain::{Link, ROOT},
+    codec,
+};
+
+/// The columns of a session, in the order in which they are read.
+pub(super) const SESSION: &str =
+    "s.id, s.owner, s.title, s.meta, s.created, s.touched, s.epoch, s.records";
+
+/// The columns of a run and its session.
+pub(super) const RUN: &str = "r.id, s.id, r.epoch, r.key, r.started, r.last, r.holder, r.fence, \
+     r.lease_until, r.agent, r.model, r.ended_at, r.ended, r.summary";
+
+/// A number for SQLite, which has a sign; the highest stands for all that are higher.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number out of SQLite.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// A limit for SQLite.
+pub(super) fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// A session, of the columns [`SESSION`].
+pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    Ok(SessionRow {
+        id: row.get(0)?,
+        owner: row.get(1)?,
+        title: row.get(2)?,
+        meta: row.get(3)?,
+        created: unsigned(row.get(4)?),
+        touched: unsigned(row.get(5)?),
+        epoch: unsigned(row.get(6)?),
+        records: unsigned(row.get(7)?),
+    })
+}
+
+/// A run, of the columns [`RUN`].
+pub(super) fn run(row: &Row<'_>) -> Done<RunRow> {
+    let id: String = row.get(0)?;
+    let ended_at: Option<i64> = row.get(11)?;
+    let state = match ended_at {
+        None => RunState::Open,
+        Some(at) => RunState::Ended {
+            ended: codec::read_ended(&id, &row.get::<_, String>(12)?)?,
+            summary: codec::read_summary(&id, &row.get::<_, String>(13)?)?,
+            at: unsigned(at),
+        },
+    };
+    let (lease, lease_until) = match ended_at {
+        None => {
+            let lease = Lease { owner: row.get(6)?, fence: unsigned(row.get(7)?) };
+            (Some(lease), Some(unsigned(row.get(8)?)))
+        }
+        Some(_) => (None, None),
+    };
+    Ok(RunRow {
+        id,
+        session: row.get(1)?,
+        epoch: unsigned(row.get(2)?),
+        key: row.get(3)?,
+        started: unsigned(row.get(4)?),
+        last: unsigned(row.get(5)?),
+        state,
+        lease,
+        lease_until,
+        agent: row.get(9)?,
+        model: row.get(10)?,
+    })
+}
+
+/// An event, of the columns `seq, body, chain`, whatever was done to them.
+pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
+    let body = match row.get_ref(1)? {
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),
+    };
+    Ok(RawEvent { seq: unsigned(row.get(0)?), body, chain: link(row, 2)? })
+}
+
+/// The end of a run's log, of the columns `last, chain`.
+pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head { last: unsigned(row.get(0)?), chain: link(row, 1)? })
+}
+
+/// A link; one that has not the right length fits nothing.
+pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Link> {
+    let link = row.get_ref(column)?.as_blob().ok().and_then(|blob| blob.try_into().ok());
+    Ok(link.unwrap_or(ROOT))
+}
+
+/// A record, of the columns `ordinal, at, id, parent, run, kind, body`.
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    Ok(Record {
+        ordinal: unsigned(row.get(0)?),
+        at: unsigned(row.get(1)?),
+        record: NewRecord {
+            id: row.get(2)?,
+            parent: row.get(3)?,
+            run: row.get(4)?,
+            kind: row.get(5)?,
+            body: row.get(6)?,
+        },
+    })
+}
+
+/// A snapshot, of the columns `name, body, expires`.
+pub(super) fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+    let expires: Option<i64> = row.get(2)?;
+    Ok(Snapshot { name: row.get(0)?, body: row.get(1)?, expires: expires.map(unsigned) })
+}

@@ -1,0 +1,176 @@
+//! Sessions, their records and their snapshots, within a transaction.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    fault::Done,
+    row::{self, limit, signed, unsigned},
+};
+use crate::{NewRecord, NewSession, Record, SessionRow, Snapshot, StoreError};
+
+/// The number of a session.
+pub(super) fn serial(connection: &Connection, id: &str) -> Done<i64> {
+    let found = connection
+        .prepare_cached("SELECT serial FROM sessions WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    found.ok_or_else(|| StoreError::NoSession(id.to_owned()).into())
+}
+
+/// A session.
+pub(super) fn find(connection: &Connection, id: &str) -> Done<Option<SessionRow>> {
+    let columns = row::SESSION;
+    let sql = format!("SELECT {columns} FROM sessions s WHERE s.id = ?1");
+    Ok(connection.prepare_cached(&sql)?.query_row([id], row::session).optional()?)
+}
+
+/// Makes a session, or finds it.
+pub(super) fn create(connection: &Connection, new: &NewSession, now: u64) -> Done<SessionRow> {
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, owner, title, meta, created, touched, epoch, records)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0, 0) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![new.id, new.owner, new.title, new.meta, signed(now)])?;
+    find(connection, &new.id)?.ok_or_else(|| StoreError::NoSession(new.id.clone()).into())
+}
+
+/// Something was added to a session.
+pub(super) fn touch(connection: &Connection, session: i64, now: u64) -> Done<()> {
+    connection
+        .prepare_cached("UPDATE sessions SET touched = max(touched, ?2) WHERE serial = ?1")?
+        .execute(params![session, signed(now)])?;
+    Ok(())
+}
+
+/// Adds records; those that are there already are passed over. Returns their ordinals.
+pub(super) fn add_records(
+    connection: &Connection,
+    session: i64,
+    records: &[NewRecord],
+    now: u64,
+) -> Done<Vec<u64>> {
+    let mut last: i64 = connection
+        .prepare_cached("SELECT records FROM sessions WHERE serial = ?1")?
+        .query_row([session], |row| row.get(0))?;
+    let mut ordinals = Vec::with_capacity(records.len());
+    for record in records {
+        if let Some(known) = find_record(connection, session, &record.id)? {
+            if known.record != *record {
+                return Err(StoreError::Conflict(record.id.clone()).into());
+            }
+            ordinals.push(known.ordinal);
+            continue;
+        }
+        if let Some(parent) = &record.parent
+            && find_ordinal(connection, session, parent)?.is_none()
+        {
+            let why = format!("record `{}` follows `{parent}`, which is not there", record.id);
+            return Err(StoreError::Invalid(why).into());
+        }
+        last += 1;
+        let placed = Record { ordinal: unsigned(last), at: now, record: record.clone() };
+        insert_record(connection, session, &placed)?;
+        ordinals.push(placed.ordinal);
+    }
+    set_records(connection, session, last)?;
+    touch(connection, session, now)?;
+    Ok(ordinals)
+}
+
+/// Puts a record into its place.
+pub(super) fn insert_record(connection: &Connection, session: i64, record: &Record) -> Done<()> {
+    let Record { ordinal, at, record } = record;
+    connection
+        .prepare_cached(
+            "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            session,
+            signed(*ordinal),
+            record.id,
+            record.parent,
+            record.run,
+            record.kind,
+            record.body,
+            signed(*at),
+        ])?;
+    Ok(())
+}
+
+/// How many records a session has now.
+pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -> Done<()> {
+    connection
+        .prepare_cached("UPDATE sessions SET records = ?2 WHERE serial = ?1")?
+        .execute(params![session, records])?;
+    Ok(())
+}
+
+/// A record, by its id.
+pub(super) fn find_record(connection: &Connection, session: i64, id: &str) -> Done<Option<Record>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT ordinal, at, id, parent, run, kind, body FROM records
+             WHERE session = ?1 AND id = ?2",
+        )?
+        .query_row(params![session, id], row::record)
+        .optional()?)
+}
+
+/// Records behind an ordinal.
+pub(super) fn records(
+    connection: &Connection,
+    session: i64,
+    after: u64,
+    most: usize,
+) -> Done<Vec<Record>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT ordinal, at, id, parent, run, kind, body FROM records
+         WHERE session = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3",
+    )?;
+    let rows = statement.query_map(params![session, signed(after), limit(most)], row::record)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Keeps a snapshot instead of the one that was there.
+pub(super) fn put_snapshot(connection: &Connection, session: i64, snapshot: &Snapshot) -> Done<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO snapshots (session, name, body, expires) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (session, name) DO UPDATE SET body = ?3, expires = ?4",
+        )?
+        .execute(params![session, snapshot.name, snapshot.body, snapshot.expires.map(signed)])?;
+    Ok(())
+}
+
+/// A snapshot, unless it has expired.
+pub(super) fn snapshot(
+    connection: &Connection,
+    session: i64,
+    name: &str,
+    now: u64,
+) -> Done<Option<Snapshot>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT name, body, expires FROM snapshots
+             WHERE session = ?1 AND name = ?2 AND (expires IS NULL OR expires > ?3)",
+        )?
+        .query_row(params![session, name, signed(now)], row::snapshot)
+        .optional()?)
+}
+
+/// Forgets a snapshot. Whether there was one.
+pub(super) fn drop_snapshot(connection: &Connection, session: i64, name: &str) -> Done<bool> {
+    let dropped = connection
+        .prepare_cached("DELETE FROM snapshots WHERE session = ?1 AND name = ?2")?
+        .execute(params![session, name])?;
+    Ok(dropped > 0)
+}
+
+fn find_ordinal(connection: &Connection, session: i64, id: &str) -> Done<Option<i64>> {
+    Ok(connection
+        .prepare_cached("SELECT ordinal FROM records WHERE session = ?1 AND id = ?2")?
+        .query_row(params![session, id], |row| row.get(0))
+        .optional()?)
+}

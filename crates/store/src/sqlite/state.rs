@@ -1,0 +1,42 @@
+//! How much is there, and whether SQLite finds it in order.
+
+use rusqlite::Connection;
+
+use super::{fault::Done, row::unsigned};
+use crate::About;
+
+/// How much is stored.
+pub(super) fn about(connection: &Connection) -> Done<About> {
+    let number = |sql: &str| -> Done<u64> {
+        Ok(unsigned(connection.query_row(sql, [], |row| row.get(0))?))
+    };
+    let pages = number("PRAGMA page_count")?;
+    Ok(About {
+        schema: u32::try_from(number("PRAGMA user_version")?).unwrap_or(u32::MAX),
+        sessions: number("SELECT count(*) FROM sessions")?,
+        records: number("SELECT coalesce(sum(records), 0) FROM sessions")?,
+        snapshots: number("SELECT count(*) FROM snapshots")?,
+        runs: number("SELECT count(*) FROM runs")?,
+        open: number("SELECT count(*) FROM runs WHERE ended_at IS NULL")?,
+        events: number("SELECT coalesce(sum(last), 0) FROM runs")?,
+        bytes: Some(pages.saturating_mul(number("PRAGMA page_size")?)),
+    })
+}
+
+/// What SQLite finds wrong.
+pub(super) fn examine(connection: &Connection) -> Done<Vec<String>> {
+    let mut complaints: Vec<String> = connection
+        .prepare("PRAGMA integrity_check")?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    complaints.retain(|complaint| complaint != "ok");
+    let strays: Vec<String> = connection
+        .prepare("PRAGMA foreign_key_check")?
+        .query_map([], |row| {
+            let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
+            Ok(format!("a row of {table} belongs to nothing in {parent}"))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    complaints.extend(strays);
+    Ok(complaints)
+}

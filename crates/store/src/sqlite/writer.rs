@@ -1,0 +1,123 @@
+//! The way to the one thread that writes: hand in a job, hear once it is on disk.
+
+use std::{
+    sync::{Arc, mpsc},
+    thread::{self, JoinHandle},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::{
+    desk::{Desk, Job, Kept, Message, Work},
+    fault::{Done, Fault, unavailable},
+    open::{self, Place},
+};
+use crate::{Result, StoreError, hub::Hub};
+
+/// What may wait to be written, in units of 1 KiB: whoever brings more waits with it.
+const WAITING: u32 = 256 * 1_024;
+
+/// The way to the thread that writes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Message>>,
+    waiting: Arc<Semaphore>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Opens the place on a thread of its own.
+    pub(super) async fn open(place: Place, hub: Hub) -> Result<Writer> {
+        let (queue, jobs) = mpsc::channel();
+        let (ready, opened) = oneshot::channel();
+        let begin = move || match open::writer(&place) {
+            Ok(connection) => {
+                let mut desk = Desk::new(place, hub, connection);
+                // Whoever asked may be gone; then so is the queue.
+                let _ = ready.send(Ok(()));
+                desk.serve(&jobs);
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+            }
+        };
+        let thread = thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(begin)
+            .map_err(|error| StoreError::Unavailable(Box::new(error)))?;
+        opened.await.map_err(|_| gone())??;
+        let waiting = Arc::new(Semaphore::new(WAITING as usize));
+        Ok(Writer { queue: Some(queue), waiting, thread: Some(thread) })
+    }
+
+    /// Does a job within a transaction, and returns once that is on disk. `bytes` is about how
+    /// much the job carries.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        job: impl FnOnce(&mut Work<'_>) -> Done<T> + Send + 'static,
+    ) -> Result<T> {
+        let units = u32::try_from(bytes / 1_024).unwrap_or(u32::MAX).saturating_add(1).min(WAITING);
+        let permit = self.waiting.clone().acquire_many_owned(units).await.map_err(|_| gone())?;
+        let (reply, answer) = oneshot::channel();
+        let task = Task { job: Some(job), result: None, reply, _permit: permit };
+        self.send(Message::Job(Box::new(task)))?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Makes the thread look for what other processes write: somebody watches now.
+    pub(super) fn look(&self) -> Result<()> {
+        self.send(Message::Look)
+    }
+
+    fn send(&self, message: Message) -> Result<()> {
+        self.queue.as_ref().ok_or_else(gone)?.send(message).map_err(|_| gone())
+    }
+}
+
+impl Drop for Writer {
+    /// Waits until everything that was handed in is written and the file is closed.
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A job, and who waits for it.
+struct Task<T, F> {
+    job: Option<F>,
+    result: Option<Done<T>>,
+    reply: oneshot::Sender<Result<T>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnOnce(&mut Work<'_>) -> Done<T> + Send,
+{
+    fn run(&mut self, work: &mut Work<'_>) -> Kept {
+        let result = self.job.take().map(|job| job(work));
+        let kept = if matches!(result, Some(Ok(_))) { Kept::Yes } else { Kept::No };
+        self.result = result;
+        kept
+    }
+
+    fn acknowledge(self: Box<Self>, lost: Option<&str>) {
+        let result = match (self.result, lost) {
+            // A refusal holds whether or not others could be written.
+            (Some(Err(Fault::Refused(error))), _) => Err(error),
+            (_, Some(why)) => Err(unavailable(why)),
+            (Some(result), None) => result.map_err(StoreError::from),
+            (None, None) => Err(gone()),
+        };
+        // Whoever asked may have stopped waiting.
+        let _ = self.reply.send(result);
+    }
+}
+
+fn gone() -> StoreError {
+    unavailable("the thread that writes is gone")
+}

@@ -1,0 +1,123 @@
+//! Lines that hold on to each other: each ends with a link over everything before it.
+
+use std::io::{self, BufRead, Read, Write};
+
+use super::Damage;
+use crate::{chain::ROOT, limits};
+
+/// The longest line: a record whose every byte had to be escaped, and what stands around it.
+const LINE_BYTES: usize = 6 * limits::RECORD_BYTES + (1 << 20);
+
+/// What stands around a link, and how long it is with that.
+const BEFORE: &[u8] = b",\"link\":\"";
+const AFTER: &[u8] = b"\"}";
+const TAIL: usize = BEFORE.len() + 32 + AFTER.len();
+
+/// Writes lines.
+pub(super) struct Writer<W> {
+    out: W,
+    link: [u8; 16],
+}
+
+impl<W: Write> Writer<W> {
+    pub(super) fn new(out: W) -> Writer<W> {
+        Writer { out, link: ROOT }
+    }
+
+    /// Writes an object whose last brace is still missing.
+    pub(super) fn write(&mut self, open: &str) -> io::Result<()> {
+        self.link = next(&self.link, open.as_bytes());
+        self.out.write_all(open.as_bytes())?;
+        self.out.write_all(BEFORE)?;
+        self.out.write_all(hex(&self.link).as_bytes())?;
+        self.out.write_all(AFTER)?;
+        self.out.write_all(b"\n")
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Reads lines, as long as they are good.
+pub(super) struct Reader<R> {
+    from: R,
+    link: [u8; 16],
+    line: u64,
+    offset: u64,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> Reader<R> {
+    pub(super) fn new(from: R) -> Reader<R> {
+        Reader { from, link: ROOT, line: 0, offset: 0, buffer: Vec::new() }
+    }
+
+    /// The next line, verified, without its link and its last brace; `None` at the end of the
+    /// file. What cannot be read from the disk is an error, what makes no sense is damage.
+    pub(super) fn next(&mut self) -> io::Result<Result<Option<String>, Damage>> {
+        self.offset += self.buffer.len() as u64;
+        self.line += 1;
+        self.buffer.clear();
+        let most = LINE_BYTES as u64 + 1;
+        (&mut self.from).take(most).read_until(b'\n', &mut self.buffer)?;
+        if self.buffer.is_empty() {
+            return Ok(Ok(None));
+        }
+        Ok(match self.verified() {
+            Ok((open, link)) => {
+                self.link = link;
+                Ok(Some(open))
+            }
+            Err(what) => Err(self.damage(what)),
+        })
+    }
+
+    /// Damage at the line that was read last.
+    pub(super) fn damage(&self, what: impl Into<String>) -> Damage {
+        Damage { line: self.line, offset: self.offset, what: what.into() }
+    }
+
+    fn verified(&self) -> Result<(String, [u8; 16]), &'static str> {
+        let line = match self.buffer.strip_suffix(b"\n") {
+            Some(line) => line,
+            None if self.buffer.len() > LINE_BYTES => return Err("the line is too long"),
+            None => return Err("the line breaks off"),
+        };
+        let place = line.len().checked_sub(TAIL).ok_or("the line has no link")?;
+        let (open, tail) = line.split_at(place);
+        let told = tail.strip_prefix(BEFORE).and_then(|tail| tail.strip_suffix(AFTER));
+        let told = told.ok_or("the line has no link")?;
+        let link = next(&self.link, open);
+        if told != hex(&link).as_bytes() {
+            return Err("the line is not what was written");
+        }
+        let open = std::str::from_utf8(open).map_err(|_| "the line is no text")?;
+        Ok((open.to_owned(), link))
+    }
+}
+
+/// A link as text.
+pub(super) fn hex(link: &[u8; 16]) -> String {
+    link.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A link out of a text.
+pub(super) fn unhex(text: &str) -> Option<[u8; 16]> {
+    let mut link = ROOT;
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in link.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(link)
+}
+
+fn next(before: &[u8; 16], line: &[u8]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(before).update(line);
+    let mut link = ROOT;
+    hasher.finalize_xof().fill(&mut link);
+    link
+}

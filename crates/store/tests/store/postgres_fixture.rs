@@ -1,0 +1,140 @@
+//! A database for every test: a schema of its own, on the server that all tests share.
+
+use std::{
+    path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use foxwedge_run::{Body, Ended, Event, Id, Outcome, Summary, Text};
+use foxwedge_store::{
+    Closing, Lease, NewRun, NewSession, PostgresStore, Started, Store, StoredEvent,
+};
+
+use crate::server::{Care, Server, VARIABLE};
+
+/// The address of an empty schema; `None`, and a line that says so, if there is no server.
+pub(crate) fn fresh() -> Option<String> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    static SHARED: OnceLock<Result<Shared, String>> = OnceLock::new();
+    match SHARED.get_or_init(shared) {
+        Ok(shared) => {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let schema = format!("test_{}_{count}", std::process::id());
+            let sign = if shared.url.contains('?') { '&' } else { '?' };
+            Some(format!("{}{sign}schema={schema}&application_name={schema}", shared.url))
+        }
+        Err(why) => {
+            println!("skipped: no PostgreSQL: {why}");
+            None
+        }
+    }
+}
+
+/// A server that a test may stop and start as it likes.
+pub(crate) fn own_server(care: Care, settings: &[&str]) -> Option<Server> {
+    match Server::start(cache(), care, settings) {
+        Ok(server) => Some(server),
+        Err(why) => {
+            println!("skipped: no PostgreSQL: {why}");
+            None
+        }
+    }
+}
+
+/// A connection that does what no store does. It does not see the store's schema.
+pub(crate) async fn administrator(url: &str) -> tokio_postgres::Client {
+    let plain = url.split('?').next().unwrap_or(url);
+    let (client, connection) =
+        tokio_postgres::connect(plain, tokio_postgres::NoTls).await.expect("a connection");
+    tokio::spawn(connection);
+    client
+}
+
+/// The value of a parameter of an address.
+pub(crate) fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.filter(|(found, _)| *found == name).map(|(_, value)| value).last().expect("a parameter")
+}
+
+/// A store at an address.
+pub(crate) async fn open(url: &str) -> PostgresStore {
+    PostgresStore::open(url).await.expect("a store")
+}
+
+/// A run that has begun, in a session that is made for it.
+pub(crate) async fn begin(store: &impl Store, session: &str, run: &str, ttl: u64) -> Lease {
+    let new = NewSession { id: session.to_owned(), ..NewSession::default() };
+    store.create_session(new).await.expect("a session");
+    let new = NewRun {
+        id: run.to_owned(),
+        session: session.to_owned(),
+        owner: "test".to_owned(),
+        ttl,
+        ..NewRun::default()
+    };
+    match store.start_run(new).await.expect("a run") {
+        Started::New { lease, .. } => lease,
+        Started::Existing(row) => panic!("{row:?} was there"),
+    }
+}
+
+/// An event that says something, in its place.
+pub(crate) fn says(run: &str, seq: u64, text: &str) -> Event {
+    let text = Text { delta: Some(text.to_owned()), ..Text::default() };
+    Event { seq: Some(seq), ..Event::new(&Id::from(run), Body::Text(text)) }
+}
+
+/// What an event says.
+pub(crate) fn said(event: &StoredEvent) -> Option<&str> {
+    match &event.event.body {
+        Body::Text(text) => text.delta.as_deref(),
+        _ => None,
+    }
+}
+
+/// An end, in its place.
+pub(crate) fn closing(run: &str, seq: u64, text: &str) -> Closing {
+    let ended = Ended {
+        outcome: Some(Outcome::Completed),
+        text: Some(text.to_owned()),
+        ..Ended::default()
+    };
+    let event = Event::new(&Id::from(run), Body::Ended(ended.clone()));
+    let events = vec![Event { seq: Some(seq), ..event }];
+    Closing { events, ended, summary: Summary::default(), records: Vec::new() }
+}
+
+/// All events of a run, page by page.
+pub(crate) async fn all_events(store: &impl Store, run: &str) -> Vec<StoredEvent> {
+    let mut events: Vec<StoredEvent> = Vec::new();
+    loop {
+        let after = events.last().map_or(0, |last| last.seq);
+        let page = store.events(run, after, 1_000).await.expect("events");
+        if page.is_empty() {
+            return events;
+        }
+        events.extend(page);
+    }
+}
+
+struct Shared {
+    url: String,
+    /// Ends with the process: nobody drops what is static, but its keeper notices.
+    _server: Option<Server>,
+}
+
+fn shared() -> Result<Shared, String> {
+    if let Ok(url) = std::env::var(VARIABLE) {
+        return Ok(Shared { url, _server: None });
+    }
+    let server = Server::start(cache(), Care::Fast, &[])?;
+    Ok(Shared { url: server.url(), _server: Some(server) })
+}
+
+fn cache() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}

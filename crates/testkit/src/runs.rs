@@ -1,0 +1,185 @@
+//! Random sessions of runs: how they happen, and how badly they can be told.
+//!
+//! [`story`] is what happens: events in their true order, without places. [`recorded`] is the log
+//! that the machine makes of it: every event has its place. [`damaged`] is either of them as it
+//! may arrive: shuffled, repeated, cut off, late, without its start. [`log`] is all of this for
+//! one seed, as lines with a clock, in the spellings of several agents and with some rubbish: what
+//! two implementations of the machine have to agree on.
+
+mod generate;
+mod calls;
+mod damage;
+mod respell;
+
+use foxwedge_run::{Answer, Effect, Event, Input, Session, Settings, wire};
+
+use crate::Random;
+
+pub use damage::{Damage, damaged};
+pub use generate::story;
+pub use respell::respelled;
+
+/// What one machine is given, from its start to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Log {
+    /// The seed it was made of.
+    pub seed: u64,
+    /// What the machine is told before it starts.
+    pub settings: Settings,
+    /// What it is given.
+    pub steps: Vec<Step>,
+}
+
+/// What a machine is given, and when.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The caller's clock, in milliseconds. It may jump, also backwards.
+    pub now: u64,
+    /// What it is given.
+    pub given: Given,
+}
+
+/// What a machine is given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// A line that should hold an event.
+    Line(String),
+    /// Nothing but the time.
+    Tick,
+    /// An answer, to be routed and then delivered.
+    Answer(Answer),
+}
+
+/// The log of a seed.
+pub fn log(seed: u64) -> Log {
+    let mut random = Random::new(seed);
+    let mut settings = Settings::default();
+    if random.chance(20) {
+        settings.limits.waiting = 3 + random.below(8);
+        settings.limits.runs = 1 + random.below(2);
+    }
+    if random.chance(20) {
+        settings.wait = *random.pick(&[0, 50, 500]);
+    }
+    let told = story(&mut random);
+    let told = if random.chance(45) { recorded(&told, &settings) } else { told };
+    let damage = Damage::draw(&mut random);
+    let told = damaged(&mut random, &told, damage);
+    let foreign = random.chance(50);
+    let mut now = *random.pick(&[0, 1_000, 1_763_000_000_000]);
+    let mut steps = Vec::new();
+    for event in told {
+        now = later(&mut random, now);
+        if random.chance(4) {
+            steps.push(Step { now, given: Given::Tick });
+            now = later(&mut random, now);
+        }
+        if random.chance(6) {
+            steps.push(Step { now, given: Given::Answer(damage::answer(&mut random, &event)) });
+        }
+        let line = wire::write(&event);
+        let line = if foreign { respelled(&mut random, &line) } else { line };
+        steps.push(Step { now, given: Given::Line(line) });
+    }
+    for _ in 0..random.below(4) {
+        now = now.saturating_add(random.below(3_000) as u64);
+        steps.push(Step { now, given: Given::Tick });
+    }
+    Log { seed, settings, steps }
+}
+
+/// The log that a machine makes of events in their true order: they have their places, and
+/// everything is closed in front of every end.
+pub fn recorded(events: &[Event], settings: &Settings) -> Vec<Event> {
+    let mut session = Session::new(settings.clone());
+    let mut effects = Vec::new();
+    for event in events {
+        session.apply(0, Input::Event(event.clone()), &mut effects);
+    }
+    let emitted = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Emit(event) => Some(event),
+        Effect::Show { .. }
+        | Effect::Resolve { .. }
+        | Effect::CallOff { .. }
+        | Effect::Announce { .. }
+        | Effect::Drain { .. }
+        | Effect::Warn(_) => None,
+    });
+    emitted.collect()
+}
+
+/// Time goes by: mostly a little, sometimes a lot, sometimes backwards.
+fn later(random: &mut Random, now: u64) -> u64 {
+    match random.below(40) {
+        0 => now.saturating_add(2_000 + random.below(4_000) as u64),
+        1 => now.saturating_sub(random.below(100_000) as u64),
+        2 => now.saturating_add(3_600_000),
+        3..=12 => now.saturating_add(random.below(400) as u64),
+        _ => now.saturating_add(random.below(8) as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_log() {
+        for seed in 0..20 {
+            assert_eq!(log(seed), log(seed));
+        }
+    }
+
+    #[test]
+    fn every_kind_of_event_is_told() {
+        let mut kinds = BTreeSet::new();
+        for seed in 0..200 {
+            for event in story(&mut Random::new(seed)) {
+                let line: serde_json::Value =
+                    serde_json::from_str(&wire::write(&event)).expect("an object");
+                kinds.insert(line["type"].as_str().expect("a type").to_owned());
+            }
+        }
+        let expected = [
+            "activity",
+            "approval-answered",
+            "approval-asked",
+            "error",
+            "question-answered",
+            "question-asked",
+            "run-ended",
+            "run-started",
+            "stop",
+            "tasks",
+            "text",
+            "thought",
+            "timed-out",
+            "tool-arguments",
+            "tool-call",
+            "tool-cancelled",
+            "tool-progress",
+            "tool-result",
+            "tools-available",
+            "turn-started",
+            "unknown",
+            "usage",
+        ];
+        assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_recorded_log_has_all_places_of_every_run() {
+        for seed in 0..100 {
+            let told = recorded(&story(&mut Random::new(seed)), &Settings::default());
+            let runs: BTreeSet<_> = told.iter().map(|event| event.run.clone()).collect();
+            for run in runs {
+                let places: Vec<_> =
+                    told.iter().filter(|event| event.run == run).map(|event| event.seq).collect();
+                let expected: Vec<_> = (1..=places.len() as u64).map(Some).collect();
+                assert_eq!(places, expected, "seed {seed}, run {run}");
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The lives of calls: announced, written, asked about, at work, answered, or left open.
+
+use foxwedge_run::{
+    Ask, AskKind, Body, Call, CallRef, Event, How, Id, Json, Reply, Status, ToolResult, Verdict,
+};
+
+use super::generate::{Habit, Teller, json};
+use crate::Random;
+
+/// The calls of a turn: the events of each, in order.
+pub(super) fn calls(teller: &mut Teller<'_>) -> Vec<Vec<Event>> {
+    let count = *teller.random.pick(&[0, 1, 1, 2, 2, 3]);
+    let mut lives = Vec::new();
+    for number in 0..count {
+        let which = named(teller, number);
+        let name = *teller.random.pick(&["Bash", "Bash", "Read", "Task", "AskUserQuestion"]);
+        if name == "Task" {
+            if let Some(parent) = &which.id {
+                for child in 0..teller.random.below(3) {
+                    let id = Id::from(format!("{parent}-child-{child}"));
+                    let which = CallRef { id: Some(id), turn: which.turn };
+                    let life = life(teller, which, "Bash", Some(parent.clone()));
+                    lives.push(life);
+                }
+            }
+        }
+        let life = life(teller, which, name, None);
+        lives.push(life);
+    }
+    lives
+}
+
+/// The events of several lives, each in its own order, at the same time.
+pub(super) fn merged(random: &mut Random, lives: Vec<Vec<Event>>) -> Vec<Event> {
+    let mut lives: Vec<_> = lives.into_iter().map(Vec::into_iter).collect();
+    let mut told = Vec::new();
+    while !lives.is_empty() {
+        let at = random.below(lives.len());
+        // A few at a time, as sources do.
+        for _ in 0..=random.below(3) {
+            match lives[at].next() {
+                Some(event) => told.push(event),
+                None => {
+                    lives.remove(at);
+                    break;
+                }
+            }
+        }
+    }
+    told
+}
+
+fn named(teller: &mut Teller<'_>, number: usize) -> CallRef {
+    teller.calls += 1;
+    let habit = match teller.habit {
+        Habit::Mixed => *teller.random.pick(&[
+            Habit::Unique,
+            Habit::Again,
+            Habit::AgainWithTurn,
+            Habit::Nameless,
+        ]),
+        habit => habit,
+    };
+    match habit {
+        Habit::Unique | Habit::Mixed => {
+            CallRef { id: Some(Id::from(format!("toolu_{}", teller.calls))), turn: None }
+        }
+        Habit::AgainWithTurn => {
+            CallRef { id: Some(Id::from(format!("call_{number}"))), turn: Some(teller.turn) }
+        }
+        Habit::Again => CallRef { id: Some(Id::from(format!("call_{number}"))), turn: None },
+        Habit::Nameless => CallRef {
+            id: None,
+            turn: if teller.random.chance(30) { Some(teller.turn) } else { None },
+        },
+    }
+}
+
+fn life(teller: &mut Teller<'_>, which: CallRef, name: &str, parent: Option<Id>) -> Vec<Event> {
+    let call = Call {
+        call: which.clone(),
+        name: Some(Id::from(name)),
+        parent,
+        input: None,
+        title: teller.random.chance(30).then(|| format!("a {name} call")),
+        status: None,
+    };
+    let mut told = Vec::new();
+    if teller.random.chance(40) {
+        let status = teller.random.chance(50).then_some(Status::Pending);
+        let name = call.name.clone().filter(|_| teller.random.chance(90));
+        told.push(teller.event(Body::Call(Call { name, status, ..call.clone() })));
+        if teller.random.chance(60) {
+            for delta in ["{\"command\":", "\"ls ", "\u{1f600}\"}"] {
+                let body = Body::Arguments { call: which.clone(), delta: delta.to_owned() };
+                told.push(teller.event(body));
+            }
+        }
+    }
+    if teller.random.chance(90) {
+        let input =
+            *teller.random.pick(&[r#"{"command":"ls"}"#, "{}", r#"{"n": 1.50, "deep":[[]]}"#]);
+        let statuses = [
+            None,
+            None,
+            Some(Status::Running),
+            Some(Status::AwaitingApproval),
+            Some(Status::Unknown),
+        ];
+        let (input, status) = (Some(json(input)), *teller.random.pick(&statuses));
+        told.push(teller.event(Body::Call(Call { input, status, ..call.clone() })));
+    }
+    if name == "AskUserQuestion" && teller.random.chance(70) || teller.random.chance(15) {
+        told.extend(asking(teller, &which, name));
+    }
+    if teller.random.chance(40) {
+        let again = Call { status: Some(Status::Running), ..call };
+        told.push(teller.event(Body::Call(again)));
+    }
+    if teller.random.chance(20) {
+        let content = json(r#""12 %""#);
+        told.push(teller.event(Body::Progress { call: which.clone(), content }));
+    }
+    told.extend(ending(teller, which, name));
+    told
+}
+
+fn asking(teller: &mut Teller<'_>, which: &CallRef, name: &str) -> Vec<Event> {
+    let kind = if name == "AskUserQuestion" { AskKind::Question } else { AskKind::Approval };
+    let id = teller.random.chance(50).then(|| Id::from(format!("ask-{}", teller.calls)));
+    let ask = Ask {
+        call: which.clone(),
+        id: id.clone(),
+        kind,
+        prompt: teller.random.chance(50).then(|| "Which one?".to_owned()),
+        choices: teller.random.chance(30).then(|| json(r#"["a","b"]"#)),
+    };
+    let mut told = Vec::new();
+    if teller.random.chance(85) {
+        told.push(teller.event(Body::Asked(ask)));
+    }
+    if teller.random.chance(70) {
+        let verdicts = match kind {
+            AskKind::Approval => [Verdict::Allowed, Verdict::Allowed, Verdict::Denied],
+            AskKind::Question => [Verdict::Answered, Verdict::Answered, Verdict::Cancelled],
+        };
+        let verdict = *teller.random.pick(&verdicts);
+        let answer = (verdict == Verdict::Answered).then(|| json(r#"{"0":"a"}"#));
+        let reply = Reply { call: which.clone(), id, verdict, answer };
+        told.push(teller.event(Body::Replied(reply)));
+    }
+    told
+}
+
+fn ending(teller: &mut Teller<'_>, which: CallRef, name: &str) -> Option<Event> {
+    const HOWS: [How; 8] = [
+        How::Ok,
+        How::Error,
+        How::Denied,
+        How::TimedOut,
+        How::Cancelled,
+        How::Interrupted,
+        How::Skipped,
+        How::HandedOver,
+    ];
+    let body = match teller.random.below(20) {
+        0..=2 => return None,
+        3 => Body::Cancelled { call: which },
+        4 => Body::TimedOut { call: Some(which) },
+        chance => {
+            let how = if chance < 14 { How::Ok } else { *teller.random.pick(&HOWS) };
+            let content = content(teller, how);
+            let name = teller.random.chance(20).then(|| Id::from(name));
+            Body::Result(ToolResult { call: which, name, how, reason: None, content })
+        }
+    };
+    Some(teller.event(body))
+}
+
+fn content(teller: &mut Teller<'_>, how: How) -> Option<Json> {
+    const PLAIN: [&str; 4] = [
+        r#""3 files""#,
+        r#"[{"type":"text","text":"ok"}]"#,
+        r#"{"exit":0,"out":"\ud83d\ude00"}"#,
+        "17",
+    ];
+    const ERRORS: [&str; 3] = [
+        r#""no such file""#,
+        r#""The user denied the call""#,
+        r#"[{"type":"text","text":"User ANSWERED: a"}]"#,
+    ];
+    let texts: &[&str] = if how == How::Ok { &PLAIN } else { &ERRORS };
+    let text: &str = teller.random.pick::<&str>(texts);
+    teller.random.chance(80).then(|| json(text))
+}

@@ -1,0 +1,274 @@
+//! What happens in a session: runs, turns, texts, and everything that is no call.
+
+use foxwedge_run::{
+    Activity, Body, Ended, Event, Id, Json, Outcome, Problem, Started, Stop, Task, TaskStatus,
+    Text, ToolsAvailable, Turn, Usage,
+};
+
+use super::calls;
+use crate::Random;
+
+/// A session of one to three runs, in true order: no event has a place, nothing is damaged. Some
+/// runs lie behind each other, some overlap; most come to an end.
+pub fn story(random: &mut Random) -> Vec<Event> {
+    let count = 1 + random.below(3);
+    let with_epochs = random.chance(60);
+    let ids = *random.pick(&[
+        ["run-a", "run-b", "run-c"],
+        ["run-1763000000000-x1", "run-1763000000001-x2", "run-1763000000002-x3"],
+        ["läuft 1", "läuft \u{1f600}", "\"3\""],
+    ]);
+    let mut told: Vec<Event> = Vec::new();
+    for (place, id) in ids.into_iter().take(count).enumerate() {
+        let epoch = with_epochs.then_some(1 + 2 * place as u64);
+        let run = run(random, Id::from(id), epoch);
+        told = if random.chance(25) {
+            calls::merged(random, vec![told, run])
+        } else {
+            [told, run].concat()
+        };
+    }
+    told
+}
+
+/// What is known while a run is told.
+pub(super) struct Teller<'r> {
+    pub(super) random: &'r mut Random,
+    pub(super) run: Id,
+    pub(super) turn: u32,
+    /// Calls so far.
+    pub(super) calls: u32,
+    pub(super) habit: Habit,
+    epoch: Option<u64>,
+    at: Option<u64>,
+    messages: bool,
+}
+
+/// How a source names its calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Habit {
+    /// Every call has an id of its own.
+    Unique,
+    /// The same ids in every turn, and events name the turn.
+    AgainWithTurn,
+    /// The same ids in every turn.
+    Again,
+    /// No ids.
+    Nameless,
+    /// Sometimes so, sometimes so.
+    Mixed,
+}
+
+impl Teller<'_> {
+    pub(super) fn event(&mut self, body: Body) -> Event {
+        if let Some(at) = &mut self.at {
+            *at += self.random.below(50) as u64;
+        }
+        Event { epoch: self.epoch, at: self.at, ..Event::new(&self.run, body) }
+    }
+
+    /// A few words; sometimes none, sometimes strange ones.
+    pub(super) fn words(&mut self) -> String {
+        const WORDS: [&str; 12] = [
+            "I ",
+            "look ",
+            "at ",
+            "the ",
+            "file.\n",
+            "Ünï ",
+            "\u{1f600}",
+            "\u{1f468}\u{200d}\u{1f469}",
+            "  ",
+            "\\",
+            "\"",
+            "{",
+        ];
+        let count = self.random.below(6);
+        (0..count).map(|_| *self.random.pick(&WORDS)).collect()
+    }
+
+    fn message(&mut self) -> Option<Id> {
+        self.messages.then(|| Id::from(format!("msg-{}", self.turn)))
+    }
+
+    /// A text or a thought in pieces, with all of it at the end or not.
+    fn text(&mut self, body: fn(Text) -> Body, parent: Option<Id>) -> Vec<Event> {
+        let message = match &parent {
+            Some(parent) => self.random.chance(70).then(|| Id::from(format!("sub-{parent}"))),
+            None => self.message(),
+        };
+        let about = Text { message, parent, delta: None, full: None };
+        let mut all = String::new();
+        let mut told = Vec::new();
+        for _ in 0..self.random.below(4) {
+            let delta = self.words();
+            all.push_str(&delta);
+            let text = Text { delta: Some(delta), ..about.clone() };
+            told.push(self.event(body(text)));
+        }
+        if self.random.chance(50) {
+            let full = if self.random.chance(80) { all } else { self.words() };
+            told.push(self.event(body(Text { full: Some(full), ..about })));
+        }
+        told
+    }
+
+    /// One turn: a message with thoughts, texts, calls, and what happens besides.
+    fn one_turn(&mut self) -> Vec<Event> {
+        self.turn += 1;
+        let mut told = Vec::new();
+        if self.random.chance(90) {
+            let turn = self.random.chance(60).then_some(self.turn);
+            let message = self.message();
+            told.push(self.event(Body::Turn(Turn { turn, message })));
+        }
+        if self.random.chance(40) {
+            told.extend(self.text(Body::Thought, None));
+        }
+        if self.random.chance(70) {
+            told.extend(self.text(Body::Text, None));
+        }
+        let mut calls = calls::calls(self);
+        let parent = calls.iter().flatten().find_map(|event| match &event.body {
+            Body::Call(call) => call.call.id.clone(),
+            _ => None,
+        });
+        if let (Some(parent), true) = (parent, self.random.chance(15)) {
+            calls.push(self.text(Body::Text, Some(parent)));
+        }
+        told.extend(calls::merged(self.random, calls));
+        for _ in 0..self.random.below(3) {
+            let aside = self.aside();
+            let at = self.random.below(told.len() + 1);
+            told.insert(at, aside);
+        }
+        told
+    }
+
+    fn aside(&mut self) -> Event {
+        let body = match self.random.below(7) {
+            0 | 1 => Body::Tasks(self.tasks()),
+            2 | 3 => Body::Usage(self.usage()),
+            4 => Body::Activity(Activity {
+                kind: Id::from("compaction"),
+                id: self.random.chance(50).then(|| Id::from("card-1")),
+                content: json(r#"{"messages":12,"why":"full"}"#),
+            }),
+            5 => Body::Problem(Problem {
+                message: "overloaded, once more".to_owned(),
+                code: self.random.chance(50).then(|| Id::from("overloaded")),
+                fatal: false,
+            }),
+            _ => Body::Unknown {
+                kind: "agent:mode".to_owned(),
+                raw: json(r#"{"type":"agent:mode","mode":"plan"}"#),
+            },
+        };
+        self.event(body)
+    }
+
+    fn tasks(&mut self) -> Vec<Task> {
+        const ALL: [TaskStatus; 5] = [
+            TaskStatus::Unknown,
+            TaskStatus::Pending,
+            TaskStatus::InProgress,
+            TaskStatus::Completed,
+            TaskStatus::Paused,
+        ];
+        let count = self.random.below(4);
+        let task = |number: usize| Task {
+            id: self.random.chance(50).then(|| Id::from(format!("task-{number}"))),
+            content: format!("task {number}"),
+            status: *self.random.pick(&ALL),
+            active: self.random.chance(50).then(|| format!("doing task {number}")),
+        };
+        (0..count).map(task).collect()
+    }
+
+    fn usage(&mut self) -> Usage {
+        let mut tokens = || self.random.below(1_000) as u64;
+        Usage { input: tokens(), output: tokens(), cached: tokens(), reasoning: tokens() }
+    }
+
+    fn end(&mut self) -> Vec<Event> {
+        let ended = |teller: &mut Self, outcome: Option<Outcome>| {
+            let ended = Ended {
+                outcome,
+                text: teller.random.chance(50).then(|| teller.words()),
+                problem: teller.random.chance(10).then(|| Problem {
+                    message: "the provider is gone".to_owned(),
+                    code: None,
+                    fatal: true,
+                }),
+                usage: teller.random.chance(40).then(|| teller.usage()),
+            };
+            teller.event(Body::Ended(ended))
+        };
+        let stop = |teller: &mut Self| {
+            let grace = *teller.random.pick(&[0, 0, 100, 2_000]);
+            teller.event(Body::Stop(Stop { grace }))
+        };
+        let fatal = |teller: &mut Self| {
+            let message = "the key is not valid".to_owned();
+            let code = teller.random.chance(50).then(|| Id::from("authentication"));
+            teller.event(Body::Problem(Problem { message, code, fatal: true }))
+        };
+        match self.random.below(12) {
+            0..=3 => vec![ended(self, Some(Outcome::Completed))],
+            4 => vec![ended(self, None)],
+            5 => {
+                let outcome = *self.random.pick(&Outcome::ALL);
+                vec![ended(self, Some(outcome))]
+            }
+            6 => vec![stop(self)],
+            7 => vec![stop(self), ended(self, Some(Outcome::Completed))],
+            8 => vec![fatal(self), ended(self, Some(Outcome::Failed))],
+            9 => vec![self.event(Body::TimedOut { call: None })],
+            10 => vec![stop(self), fatal(self), stop(self)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn run(random: &mut Random, run: Id, epoch: Option<u64>) -> Vec<Event> {
+    let habit = *random.pick(&[
+        Habit::Unique,
+        Habit::Unique,
+        Habit::AgainWithTurn,
+        Habit::Again,
+        Habit::Nameless,
+        Habit::Mixed,
+    ]);
+    let at = random.chance(50).then_some(1_763_000_000_000);
+    let messages = random.chance(70);
+    let mut teller = Teller { random, run, turn: 0, calls: 0, habit, epoch, at, messages };
+    let mut told = vec![teller.event(Body::Started(Started {
+        session: Some(Id::from("session-1")),
+        parent: None,
+        agent: Some(Id::from("claude-code")),
+        model: None,
+    }))];
+    if teller.random.chance(50) {
+        let tools = ["Bash", "Read", "Task", "AskUserQuestion"].map(Id::from);
+        for version in 1..=1 + teller.random.below(2) {
+            let tools = tools.iter().take(1 + version).cloned().collect();
+            let available =
+                ToolsAvailable { version: Some(version as u64), ready: version > 1, tools };
+            told.push(teller.event(Body::ToolsAvailable(available)));
+        }
+    }
+    for _ in 0..1 + teller.random.below(3) {
+        told.extend(teller.one_turn());
+    }
+    let end = teller.end();
+    told.extend(end);
+    // Some sources go on talking.
+    if teller.random.chance(20) {
+        told.extend(teller.one_turn());
+    }
+    told
+}
+
+pub(super) fn json(text: &str) -> Json {
+    Json::parse(text).expect("valid JSON")
+}
