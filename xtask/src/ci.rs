@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, sdks, tidy, transcript, workspace};
+use crate::{Outcome, clients, postgres, sdks, tidy, transcript, uis, workspace};
 
 /// Runs all of it; the first failure ends it.
 pub(crate) fn run() -> Outcome {
@@ -16,13 +16,19 @@ pub(crate) fn run() -> Outcome {
         &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"],
         &[],
     )?;
-    if has_nextest() {
-        cargo("tests", &["nextest", "run", "--workspace"], &[])?;
-    } else {
-        cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], &[])?;
-    }
+    postgres::with_server(|variables| {
+        if has_nextest() {
+            cargo("tests", &["nextest", "run", "--workspace"], variables)
+        } else {
+            cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], variables)
+        }
+    })?;
     eprintln!("\n── sdks");
     sdks::run(&[])?;
+    eprintln!("\n── clients");
+    clients::run(&[])?;
+    eprintln!("\n── uis");
+    uis::run(&[])?;
     cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
     cargo(
         "documentation",

@@ -1,7 +1,8 @@
-//! What a contributor runs: `cargo xtask ci | tidy | generate | transcript | sdks | laws | agents`.
+//! What a contributor runs: `cargo xtask ci | tidy | generate | …`.
 
 mod workspace;
 mod tokens;
+mod postgres;
 mod ci;
 mod tidy;
 mod generate;
@@ -10,19 +11,25 @@ mod transcript;
 mod agents;
 mod sdks;
 mod uis;
+mod clients;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
 
-  ci                  format, lints, tests, sdks, documentation, tidy: everything a change must pass
+  ci                  format, lints, tests, clients, documentation, tidy: everything a change must pass
   tidy                the checks that no compiler makes: arrows, purity, rules, generated files
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   transcript [--write]
                       runs the terminal sessions in the READMEs again; or writes them anew
   sdks [--foxwedge BINARY]
                       official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
+  clients [--logs N] [--seed S]
+                      the TypeScript package is built and tested, and its reducer compared with ours on N random logs
+  uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
+  postgres -- COMMAND
+                      runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
@@ -44,6 +51,8 @@ fn main() -> ExitCode {
         ["transcript", "--write"] => transcript::write(),
         ["sdks", rest @ ..] => sdks::run(rest),
         ["uis", rest @ ..] => uis::run(rest),
+        ["clients", rest @ ..] => clients::run(rest),
+        ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {

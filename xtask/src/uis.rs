@@ -19,8 +19,8 @@ use std::env;
 use crate::{Outcome, sdks};
 use reader::Job;
 
-/// How many random runs are read, unless somebody says so.
-const RANDOM: u64 = 200;
+/// How many random runs of each kind are read, unless somebody says so.
+const RANDOM: u64 = 100;
 
 /// Reads everything, prints what was understood, and fails if anything was not as it should be.
 pub(crate) fn run(words: &[&str]) -> Outcome {

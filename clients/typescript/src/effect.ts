@@ -26,6 +26,8 @@ export type Effect =
       readonly type: "resolve";
       readonly run: string;
       readonly tool: ToolRef;
+      /** The request, as whoever asked named it. */
+      readonly id: string;
       readonly resolution: Resolution;
     }
   /** This call should stop working. */

@@ -104,7 +104,7 @@ export class Machine {
     run.begin(event, world);
     for (const early of waited) run.take(early, world);
     this.#runs.push(run);
-    this.#forget();
+    this.#forget(world);
   }
 
   #refusal(run: string, epoch: number): Refusal | undefined {
@@ -144,13 +144,14 @@ export class Machine {
     }
   }
 
-  /** Old runs that are over need not be kept. */
-  #forget(): void {
+  /** Old runs need not be kept, least of all those that are over. */
+  #forget(world: World): void {
     while (this.#runs.length > Math.max(1, this.#settings.limits.runs)) {
       const newest = this.#runs.length - 1;
-      const place = this.#runs.findIndex((run, at) => at < newest && run.isOver());
-      const [run] = place < 0 ? [] : this.#runs.splice(place, 1);
+      const over = this.#runs.findIndex((run, at) => at < newest && run.isOver());
+      const [run] = this.#runs.splice(Math.max(0, over), 1);
       if (run === undefined) return;
+      run.replace(world);
       this.#waiting.bury(run.id);
     }
   }

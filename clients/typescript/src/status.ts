@@ -1,5 +1,7 @@
 /** What is known about a tool call, in one word; and how a run ended. */
 
+import type { How } from "./event.js";
+
 /** The status of a call. What is final stays as it is. */
 export type Status = (typeof STATUSES)[number];
 
@@ -48,6 +50,25 @@ export function isFinal(status: Status): boolean {
 /** The status of a word, in our spelling or in one that agents use. */
 export function statusFromName(name: string): Status | undefined {
   return STATUS_WORDS.get(name);
+}
+
+/** How a call ended, as a status and the reason that goes with it. */
+export function ofHow(how: How): { status: Status; reason?: Reason } {
+  switch (how) {
+    case "ok":
+      return { status: "succeeded" };
+    case "error":
+      return { status: "failed" };
+    case "timed_out":
+      return { status: "failed", reason: "timed_out" };
+    case "skipped":
+      return { status: "cancelled", reason: "skipped" };
+    case "denied":
+    case "cancelled":
+    case "interrupted":
+    case "handed_over":
+      return { status: how };
+  }
 }
 
 /** Why a call came to its final status, where the status alone does not say it. */

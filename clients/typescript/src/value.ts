@@ -12,14 +12,14 @@ export class Json {
     this.raw = raw;
   }
 
-  /** Takes a text that is JSON; nothing else. */
+  /** Takes a text that is JSON; nothing else. It is kept on one line. */
   static parse(text: string): Json | undefined {
-    return isJson(text) ? new Json(trimmed(text)) : undefined;
+    return isJson(text) ? Json.known(trimmed(text)) : undefined;
   }
 
   /** Takes a text that is known to be JSON, and puts it on one line. */
   static known(raw: string): Json {
-    return new Json(LINE_BREAK.test(raw) ? trimmed(raw.replace(LINE_BREAKS, " ")) : raw);
+    return new Json(LINE_BREAK.test(raw) ? raw.replace(LINE_BREAKS, " ") : raw);
   }
 
   /** A text, as a JSON string. */
@@ -33,13 +33,9 @@ export class Json {
     return text === undefined ? undefined : new Json(text);
   }
 
-  /** The value, read. The same object every time: do not change it. */
+  /** The value, read; `null` if others cannot read it. The same object every time. */
   get value(): unknown {
-    if (this.#value === UNREAD) {
-      const value: unknown = JSON.parse(this.raw);
-      this.#value = isSound(value, 0) ? value : null;
-    }
-    return this.#value;
+    return this.#read() ?? null;
   }
 
   /**
@@ -47,7 +43,7 @@ export class Json {
    * itself.
    */
   plain(): string {
-    const value = this.value;
+    const value = this.#read();
     if (typeof value === "string") return value;
     if (value === null) return "";
     if (!Array.isArray(value)) return this.raw;
@@ -58,6 +54,15 @@ export class Json {
       texts.push(text);
     }
     return texts.join("\n");
+  }
+
+  /** Nothing if others cannot read it. */
+  #read(): unknown {
+    if (this.#value === UNREAD) {
+      const value: unknown = JSON.parse(this.raw);
+      this.#value = isSound(value, 0) ? value : undefined;
+    }
+    return this.#value;
   }
 
   /** For `JSON.stringify`. */

@@ -45,5 +45,5 @@ function spelled(effect: Effect): unknown {
   if (effect.type === "warn" && effect.warning.code === "unreadable") {
     return { type: "unreadable", why: effect.warning.why };
   }
-  return effect.type === "emit" ? { type: "emit", event: JSON.parse(writeEvent(effect.event)) } : effect;
+  return effect.type === "emit" ? { type: "emit", event: writeEvent(effect.event) } : effect;
 }

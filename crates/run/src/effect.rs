@@ -23,6 +23,8 @@ pub enum Effect {
         run: Id,
         /// The call that asked.
         tool: ToolRef,
+        /// The request, as whoever asked named it.
+        id: Id,
         /// What it gets.
         resolution: Resolution,
     },

@@ -1,1 +1,177 @@
-//! The streams of agents, as events.
+//! Makes run events out of what foreign agents print.
+//!
+//! A [`Follower`] takes one line after the other, as they come out of the agent, and beside them
+//! the lines that its host sends in. It keeps no text, waits for nothing and never stops: a line
+//! that is torn, huge or of a kind that nobody knows becomes [`crate::Body::Unknown`], and what
+//! follows is read as if it had not been there. `docs/runs/following.md` says what becomes what.
+
+mod fields;
+mod time;
+mod calls;
+mod tale;
+mod tasks;
+mod claude;
+mod codex;
+mod gemini;
+mod events;
+mod detect;
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests;
+
+use crate::{CallRef, Event, Id};
+
+pub use detect::detect;
+
+/// Whose lines they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Claude Code and its Agent SDKs with `--output-format stream-json`, and Qwen Code, whose
+    /// lines have the same form.
+    ClaudeCode,
+    /// `codex exec --json`.
+    Codex,
+    /// Gemini CLI with `--output-format stream-json`.
+    GeminiCli,
+    /// Events of ours, as [`crate::wire`] spells them.
+    Events,
+}
+
+impl Source {
+    /// Every source.
+    pub const ALL: [Source; 4] =
+        [Source::ClaudeCode, Source::Codex, Source::GeminiCli, Source::Events];
+
+    /// Its name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::ClaudeCode => "claude-code",
+            Source::Codex => "codex",
+            Source::GeminiCli => "gemini-cli",
+            Source::Events => "events",
+        }
+    }
+
+    /// The source of a name, or of another agent that prints the same lines.
+    pub fn from_name(name: &str) -> Option<Source> {
+        Some(match name {
+            "claude-code" | "claude" | "claude-agent-sdk" | "qwen-code" | "qwen" => {
+                Source::ClaudeCode
+            }
+            "codex" | "codex-exec" => Source::Codex,
+            "gemini-cli" | "gemini" => Source::GeminiCli,
+            "events" | "foxwedge" => Source::Events,
+            _ => return None,
+        })
+    }
+}
+
+/// How the agent's process came to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Its stream is over; nobody knows more.
+    Eof,
+    /// It left with this code.
+    Code(i32),
+    /// It was killed by this signal.
+    Signal(i32),
+}
+
+/// What the agent is doing, as far as its lines tell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum State {
+    /// Nothing has begun.
+    Idle,
+    /// The model speaks, or is about to.
+    Streaming,
+    /// The model has called tools and goes on when they have answered.
+    Waiting {
+        /// Those that have not answered yet, in the order of their calls. What a provider runs by
+        /// itself and what sub-agents call is left out, unless a person is asked about it.
+        calls: Vec<CallRef>,
+    },
+    /// It has come to its end.
+    Complete,
+}
+
+/// Follows one agent: lines in, events out.
+pub struct Follower {
+    reader: Box<dyn Reader + Send>,
+}
+
+impl Follower {
+    /// Follows an agent from its first line on. The first run has this id; see
+    /// [`Follower::next_run`] for those behind it.
+    pub fn new(source: Source, run: Id) -> Follower {
+        let reader: Box<dyn Reader + Send> = match source {
+            Source::ClaudeCode => Box::new(claude::Claude::new(run)),
+            Source::Codex => Box::new(codex::Codex::new(run)),
+            Source::GeminiCli => Box::new(gemini::Gemini::new(run)),
+            Source::Events => Box::new(events::Events::new(run)),
+        };
+        Follower { reader }
+    }
+
+    /// A line that the agent printed.
+    pub fn line(&mut self, line: &str) -> Vec<Event> {
+        self.reader.line(line);
+        self.reader.tale().take()
+    }
+
+    /// A line that its host sent: a prompt, an answer to a request, an interrupt. Agents that are
+    /// not spoken to have none.
+    pub fn host_line(&mut self, line: &str) -> Vec<Event> {
+        self.reader.host_line(line);
+        self.reader.tale().take()
+    }
+
+    /// The stream is over. A run that did not come to its own end is told as what it is.
+    pub fn finish(&mut self, exit: Exit) -> Vec<Event> {
+        self.reader.tale().at = None;
+        self.reader.finish(exit);
+        self.reader.tale().take()
+    }
+
+    /// Tells the end that the agent has announced and may still take back, for a host that does
+    /// not want to wait for the next prompt: see [`State::Complete`]. Nothing otherwise.
+    pub fn settle(&mut self) -> Vec<Event> {
+        self.reader.tale().at = None;
+        self.reader.settle();
+        self.reader.tale().take()
+    }
+
+    /// Names the run that begins next. If the one before has come to its end, that end is told
+    /// now; if it is still at work, the name waits for its end. A run that nobody named has the
+    /// name of the first with a number behind it.
+    pub fn next_run(&mut self, run: Id) -> Vec<Event> {
+        let events = self.settle();
+        self.reader.tale().name_next(run);
+        events
+    }
+
+    /// What the agent is doing.
+    pub fn state(&self) -> State {
+        self.reader.state()
+    }
+}
+
+/// What every kind of stream has a reader for.
+trait Reader {
+    /// Reads a line of the agent.
+    fn line(&mut self, line: &str);
+
+    /// Reads a line of its host.
+    fn host_line(&mut self, line: &str);
+
+    /// Tells what is left to tell.
+    fn finish(&mut self, exit: Exit);
+
+    /// Tells an end that was held back.
+    fn settle(&mut self);
+
+    /// What the agent is doing.
+    fn state(&self) -> State;
+
+    /// Where everything is told.
+    fn tale(&mut self) -> &mut tale::Tale;
+}

@@ -3,13 +3,14 @@
 use foxwedge_run::Event;
 
 use crate::{
-    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun, NewSession,
-    Page, Piece, PostgresStore, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
-    SqliteStore, Started, Store, StoreUrl, StoredEvent, Watch,
+    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
+    NewSession, Page, Piece, PostgresStore, Pruned, RawEvent, Record, Result, RunRow, SessionRow,
+    Snapshot, SqliteStore, Started, Store, StoreUrl, StoredEvent, Watch,
 };
 
 /// A store of either kind.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a process has one of them")]
 pub enum AnyStore {
     /// A file, or the memory of the process.
     Sqlite(SqliteStore),
@@ -75,7 +76,12 @@ impl Store for AnyStore {
         either!(self, store => store.append(run, lease, events))
     }
 
-    async fn finalize(&self, run: &str, authority: Authority, closing: Closing) -> Result<Finalized> {
+    async fn finalize(
+        &self,
+        run: &str,
+        authority: Authority,
+        closing: Closing,
+    ) -> Result<Finalized> {
         either!(self, store => store.finalize(run, authority, closing))
     }
 

@@ -104,20 +104,14 @@ pub trait Archive: Store {
     fn restore(&self, piece: Piece) -> impl Future<Output = Result<u64>> + Send;
 
     /// How much there is.
-    fn about(&self) -> impl Future<Output = Result<About>> + Send {
-        async { Err(StoreError::Invalid("not there yet".to_owned())) }
-    }
+    fn about(&self) -> impl Future<Output = Result<About>> + Send;
 
     /// Gives the space of what was deleted back, as far as the backend can. Whoever writes
     /// meanwhile may have to wait.
-    fn compact(&self) -> impl Future<Output = Result<()>> + Send {
-        async { Err(StoreError::Invalid("not there yet".to_owned())) }
-    }
+    fn compact(&self) -> impl Future<Output = Result<()>> + Send;
 
     /// What the engine itself finds wrong with its data: nothing, if all is well.
-    fn examine(&self) -> impl Future<Output = Result<Vec<String>>> + Send {
-        async { Err(StoreError::Invalid("not there yet".to_owned())) }
-    }
+    fn examine(&self) -> impl Future<Output = Result<Vec<String>>> + Send;
 }
 
 /// How much is stored.

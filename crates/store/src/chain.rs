@@ -63,7 +63,11 @@ impl Span<'_> {
 
     /// The events, read and verified. `before` is the link that was found at the place `after`;
     /// nothing stands before place 1.
-    pub(crate) fn read(&self, before: Option<Link>, rows: Vec<RawEvent>) -> Result<Vec<StoredEvent>> {
+    pub(crate) fn read(
+        &self,
+        before: Option<Link>,
+        rows: Vec<RawEvent>,
+    ) -> Result<Vec<StoredEvent>> {
         let mut before = match (self.after, before) {
             (0, _) => ROOT,
             (_, Some(link)) => link,

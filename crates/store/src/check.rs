@@ -4,14 +4,17 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    NewRecord, NewRun, NewSession, Piece, RawEvent, Result, SessionRow, Snapshot, StoreError, limits,
+    NewRecord, NewRun, NewSession, Piece, RawEvent, Result, SessionRow, Snapshot, StoreError,
+    limits,
 };
 
 /// Takes an id that is safe anywhere: `[A-Za-z0-9_-]{1,128}`.
 pub(crate) fn id(what: &str, id: &str) -> Result<()> {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if id.is_empty() || id.len() > limits::ID_BYTES || !id.bytes().all(safe) {
-        return invalid(format!("the id of a {what} is 1 to 128 of A-Z a-z 0-9 _ -, not {id:.200?}"));
+        return invalid(format!(
+            "the id of a {what} is 1 to 128 of A-Z a-z 0-9 _ -, not {id:.200?}"
+        ));
     }
     Ok(())
 }

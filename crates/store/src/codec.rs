@@ -118,3 +118,58 @@ fn number(value: &Value, field: &str) -> u64 {
 fn wide(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_read_as_they_were_spelled() {
+        let problem = |code: Option<&str>| Problem {
+            message: "\"broken\"\n".to_owned(),
+            code: code.map(Into::into),
+            fatal: true,
+        };
+        let usage = Usage { input: u64::MAX, output: 0, cached: 1, reasoning: 2 };
+        let mut table = vec![
+            Ended::default(),
+            Ended { text: Some(String::new()), ..Ended::default() },
+            Ended { text: Some("\0é".to_owned()), usage: Some(usage), ..Ended::default() },
+            Ended { problem: Some(problem(None)), ..Ended::default() },
+            Ended { problem: Some(problem(Some("code"))), ..Ended::default() },
+        ];
+        table.extend(
+            Outcome::ALL.map(|outcome| Ended { outcome: Some(outcome), ..Ended::default() }),
+        );
+        for told in table {
+            assert_eq!(read_ended("r", &ended(&told)).expect("read"), told);
+        }
+    }
+
+    #[test]
+    fn summaries_are_read_as_they_were_spelled() {
+        let mut by_status = [0; Status::ALL.len()];
+        for (place, count) in by_status.iter_mut().enumerate() {
+            *count = place * 3;
+        }
+        for told in [
+            Summary::default(),
+            Summary { available: Some(0), calls: 7, ..Summary::default() },
+            Summary { available: None, calls: 99, by_status },
+        ] {
+            assert_eq!(read_summary("r", &summary(&told)).expect("read"), told);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let broken = read_ended("r", "{").expect_err("a refusal").to_string();
+        assert!(broken.starts_with("the end of run `r` is damaged: "), "{broken}");
+        let odd = read_ended("r", "{\"outcome\":\"odd\"}").expect_err("a refusal").to_string();
+        assert_eq!(odd, "the end of run `r` is damaged: nobody knows the outcome `odd`");
+        let broken = read_summary("r", "").expect_err("a refusal").to_string();
+        assert!(broken.starts_with("the summary of run `r` is damaged: "), "{broken}");
+        let broken = read_event("r", 7, "{").expect_err("a refusal").to_string();
+        assert!(broken.starts_with("event 7 of run `r` is damaged: "), "{broken}");
+    }
+}

@@ -62,7 +62,9 @@ pub(crate) fn epochs(run: &str, epoch: u64, drafts: &[Draft]) -> Result<()> {
 impl Draft {
     /// Refuses a draft whose place holds something else.
     pub(crate) fn compare(&self, run: &str, stored: &str) -> Result<()> {
-        if self.body == stored || (self.time == Time::FilledIn && timeless_equal(&self.body, stored)) {
+        if self.body == stored
+            || (self.time == Time::FilledIn && timeless_equal(&self.body, stored))
+        {
             return Ok(());
         }
         Err(StoreError::Conflict(format!("{run}/{}", self.seq)))

@@ -8,6 +8,10 @@ mod sync {
     pub(super) use std::sync::{Mutex, MutexGuard};
 }
 mod mailbox;
+#[cfg(all(test, feature = "shuttle"))]
+mod schedules;
+#[cfg(test)]
+mod tests;
 
 use std::{
     future::poll_fn,

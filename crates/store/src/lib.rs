@@ -18,6 +18,7 @@ mod postgres;
 mod any;
 mod archive;
 mod replay;
+mod feed;
 mod sweep;
 mod transfer;
 
@@ -27,14 +28,15 @@ pub use any::AnyStore;
 pub use archive::{About, Archive, Flaw, Head, Piece, verify};
 pub use chain::RawEvent;
 pub use error::StoreError;
+pub use feed::{Feeds, Follower, Sent, Told};
 pub use hub::{Wake, Watch};
 pub use model::{
     Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page, Pruned,
     Record, RunRow, RunState, SessionRow, Snapshot, Started, StoredEvent,
 };
 pub use postgres::PostgresStore;
-pub use sqlite::SqliteStore;
 pub use replay::records;
+pub use sqlite::SqliteStore;
 pub use sweep::{Swept, close, sweep};
 pub use transfer::{Damage, Exported, Imported, export, import};
 pub use url::{PostgresUrl, StoreUrl};
@@ -52,15 +54,28 @@ pub trait Store: Send + Sync + 'static {
     fn session(&self, id: &str) -> impl Future<Output = Result<Option<SessionRow>>> + Send;
 
     /// Sessions, the newest first.
-    fn sessions(&self, filter: Filter, page: Page) -> impl Future<Output = Result<Vec<SessionRow>>> + Send;
+    fn sessions(
+        &self,
+        filter: Filter,
+        page: Page,
+    ) -> impl Future<Output = Result<Vec<SessionRow>>> + Send;
 
     /// Adds records to a session's tree. Every parent has to be there or to come before its
     /// child. A record id that is there with the same content is passed over; with other content
     /// it is a conflict. Returns the ordinal of each, which the store gives out.
-    fn append_records(&self, session: &str, records: Vec<NewRecord>) -> impl Future<Output = Result<Vec<u64>>> + Send;
+    fn append_records(
+        &self,
+        session: &str,
+        records: Vec<NewRecord>,
+    ) -> impl Future<Output = Result<Vec<u64>>> + Send;
 
     /// Records of a session behind an ordinal, in order.
-    fn records(&self, session: &str, after: u64, limit: usize) -> impl Future<Output = Result<Vec<Record>>> + Send;
+    fn records(
+        &self,
+        session: &str,
+        after: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<Record>>> + Send;
 
     /// Starts a run, gives it its epoch and its owner a lease. The same run id and key again
     /// (a retry) finds the run that is there.
@@ -75,33 +90,62 @@ pub trait Store: Send + Sync + 'static {
     /// Adds events to a run. Every event has its place (`seq`); the first has to be the next one
     /// of the log. Events that are there already, told again after a lost acknowledgement, are
     /// passed over. Returns the last place. Refused: a stale lease, a run that has ended.
-    fn append(&self, run: &str, lease: &Lease, events: Vec<foxwedge_run::Event>) -> impl Future<Output = Result<u64>> + Send;
+    fn append(
+        &self,
+        run: &str,
+        lease: &Lease,
+        events: Vec<foxwedge_run::Event>,
+    ) -> impl Future<Output = Result<u64>> + Send;
 
     /// Ends a run: its last events, its outcome and the records it leaves in the session, in one
     /// step, if nobody has ended it before.
-    fn finalize(&self, run: &str, authority: Authority, closing: Closing) -> impl Future<Output = Result<Finalized>> + Send;
+    fn finalize(
+        &self,
+        run: &str,
+        authority: Authority,
+        closing: Closing,
+    ) -> impl Future<Output = Result<Finalized>> + Send;
 
     /// Events of a run behind a place, in order, without a gap.
-    fn events(&self, run: &str, after: u64, limit: usize) -> impl Future<Output = Result<Vec<StoredEvent>>> + Send;
+    fn events(
+        &self,
+        run: &str,
+        after: u64,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<StoredEvent>>> + Send;
 
     /// Keeps a lease for that much longer, in milliseconds from now.
     fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> impl Future<Output = Result<()>> + Send;
 
     /// Takes a run over whose lease has run out. Whoever had it before is refused from now on.
     /// `None` if it is still held, or has ended.
-    fn take_over(&self, run: &str, owner: &str, ttl: u64) -> impl Future<Output = Result<Option<Lease>>> + Send;
+    fn take_over(
+        &self,
+        run: &str,
+        owner: &str,
+        ttl: u64,
+    ) -> impl Future<Output = Result<Option<Lease>>> + Send;
 
     /// Runs whose lease has run out.
     fn abandoned(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;
 
     /// Keeps the state of a live agent under a name, instead of what was there.
-    fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> impl Future<Output = Result<()>> + Send;
+    fn put_snapshot(
+        &self,
+        session: &str,
+        snapshot: Snapshot,
+    ) -> impl Future<Output = Result<()>> + Send;
 
     /// The state kept under a name, unless it has expired.
-    fn snapshot(&self, session: &str, name: &str) -> impl Future<Output = Result<Option<Snapshot>>> + Send;
+    fn snapshot(
+        &self,
+        session: &str,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Snapshot>>> + Send;
 
     /// Forgets the state kept under a name.
-    fn drop_snapshot(&self, session: &str, name: &str) -> impl Future<Output = Result<bool>> + Send;
+    fn drop_snapshot(&self, session: &str, name: &str)
+    -> impl Future<Output = Result<bool>> + Send;
 
     /// Deletes a session with everything in it. Refused while a run of it is at work.
     fn delete_session(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;

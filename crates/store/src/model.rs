@@ -28,7 +28,7 @@ pub struct SessionRow {
     pub meta: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When something was added last.
+    /// When something was added last. The events of a run count when it begins and when it ends.
     pub touched: u64,
     /// The number of its newest run; 0 if there was none.
     pub epoch: u64,
@@ -106,6 +106,7 @@ pub enum Started {
 
 /// Whether a run is at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every run that is kept has ended")]
 pub enum RunState {
     /// It is, or whoever ran it is gone and nobody has noticed yet.
     Open,

@@ -27,11 +27,13 @@ mod fanout;
 
 use foxwedge_run::Event;
 
-use self::{failure::Patience, fanout::FanOut, gate::Gate, head::Heads, settings::Settings, token::Token};
+use self::{
+    failure::Patience, fanout::FanOut, gate::Gate, head::Heads, settings::Settings, token::Token,
+};
 use crate::{
-    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun, NewSession,
-    Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot, Started, Store,
-    StoredEvent, Watch, check, clock, codec, draft, hub::Hub, limits,
+    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
+    NewSession, Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
+    Started, Store, StoredEvent, Watch, check, clock, codec, draft, hub::Hub, limits,
 };
 
 /// A store in a PostgreSQL database.
@@ -69,7 +71,7 @@ impl PostgresStore {
 /// Tries until there is an answer, or it makes no sense any more.
 macro_rules! patiently {
     ($attempt:expr) => {{
-        let mut patience = Patience::default();
+        let mut patience = Patience::new();
         loop {
             match $attempt.await {
                 Ok(done) => break done,

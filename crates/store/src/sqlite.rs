@@ -25,9 +25,10 @@ use rusqlite::Connection;
 
 use self::{fault::Done, open::Place, readers::Readers, runs::Closed, writer::Writer};
 use crate::{
-    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun, NewSession,
-    Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot, Started, Store,
-    StoreError, StoredEvent, Watch, check, clock, codec, draft, draft::Draft, hub::Hub, limits,
+    About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
+    NewSession, Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
+    Started, Store, StoreError, StoredEvent, Watch, check, clock, codec, draft, draft::Draft,
+    hub::Hub, limits,
 };
 
 /// A store in one SQLite file, or in memory.
@@ -83,9 +84,8 @@ impl Store for SqliteStore {
     async fn create_session(&self, new: NewSession) -> Result<SessionRow> {
         check::session(&new)?;
         let bytes = new.meta.as_ref().map_or(0, String::len);
-        let job = move |work: &mut desk::Work<'_>| {
-            sessions::create(work.connection, &new, clock::now())
-        };
+        let job =
+            move |work: &mut desk::Work<'_>| sessions::create(work.connection, &new, clock::now());
         self.writer.write(bytes, job).await
     }
 

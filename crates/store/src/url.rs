@@ -41,7 +41,9 @@ impl FromStr for StoreUrl {
             None => match text.split_once("://") {
                 // The rest of the text may hold a password, and is not repeated.
                 Some((scheme, _)) => {
-                    return invalid(format!("`{scheme}://` is no store: use `sqlite:` or `postgres://`"));
+                    return invalid(format!(
+                        "`{scheme}://` is no store: use `sqlite:` or `postgres://`"
+                    ));
                 }
                 None => text,
             },

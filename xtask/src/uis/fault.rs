@@ -110,3 +110,30 @@ pub(super) fn of(reader: Reader) -> Vec<Fault> {
         (Format::Jsonl, _) => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_planted_where_it_has_a_place() {
+        let table = [
+            (Fault::Without("a"), "a b a c", Some("b c")),
+            (Fault::Without("x"), "a b", None),
+            (Fault::WithoutLast("a"), "a b a c", Some("a b c")),
+            (Fault::Open("a"), "a b", Some("b")),
+            (Fault::Open("a"), "a \"RUN_ERROR\"", None),
+            (Fault::TwoEnds, "a b [DONE]", Some("a b b [DONE]")),
+        ];
+        for (fault, before, expected) in table {
+            let id = FrameId { seq: 1, part: 1 };
+            let frame = |data: &str| Frame { id, data: data.to_owned() };
+            let frames: Vec<Frame> = before.split(' ').map(frame).collect();
+            let after = fault.plant(&frames).map(|frames| {
+                let data: Vec<&str> = frames.iter().map(|frame| frame.data.as_str()).collect();
+                data.join(" ")
+            });
+            assert_eq!(after.as_deref(), expected, "{fault} in {before}");
+        }
+    }
+}

@@ -33,6 +33,7 @@ impl Reader {
 
     fn frames(self, run: &Run) -> Vec<Frame> {
         let options = Options {
+            run: Some(run.id.clone()),
             agui: if self.version == 0 { AgUi::V0 } else { AgUi::V1 },
             acp: if self.version == 2 { Acp::V2 } else { Acp::V1 },
             ..Options::new(&Id::from("s"))
@@ -95,7 +96,7 @@ pub(super) fn jobs(run: &Run) -> Vec<Job<'_>> {
             jobs.push(Job { run, reader, piece, fault, stream });
         };
         match run.kind {
-            Kind::Random => job(&frames, 0, None),
+            Kind::Random | Kind::Story => job(&frames, 0, None),
             Kind::Changes | Kind::Log => PIECES.iter().for_each(|it| job(&frames, *it, None)),
         }
         if run.kind == Kind::Changes {

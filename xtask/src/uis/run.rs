@@ -1,11 +1,16 @@
-//! Runs: lists of changes, event logs that the machine reads, and random ones.
+//! Runs: lists of changes, event logs that the machine reads, and random ones of both.
 
-use std::{fs, path::Path};
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
 
 use foxwedge_run::{
-    Body, Change, Effect, Event, Id, Input, Outcome, Session, Settings, Status, TextKind, step,
-    wire,
+    Body, Change, Effect, Event, Id, Input, Outcome, Session, Settings, Status, wire,
 };
+use foxwedge_testkit::runs::{Given, log};
 
 use super::scene;
 use crate::workspace;
@@ -14,7 +19,9 @@ use crate::workspace;
 pub(super) struct Run {
     pub(super) name: String,
     pub(super) kind: Kind,
-    pub(super) effects: Vec<Effect>,
+    pub(super) id: Id,
+    /// Also those of other runs in its session.
+    pub(super) effects: Rc<Vec<Effect>>,
     /// What a person must see of it, if that is known.
     pub(super) seen: Option<Seen>,
 }
@@ -27,6 +34,8 @@ pub(super) enum Kind {
     Log,
     /// Changes in any order.
     Random,
+    /// A random log, badly told, through the machine.
+    Story,
 }
 
 /// What happened in a run.
@@ -41,32 +50,46 @@ pub(super) struct Seen {
 /// The name of every run here.
 const NAME: &str = "r";
 
-/// All of them.
+/// All of them, and so many random ones of each kind.
 pub(super) fn all(random: u64) -> Result<Vec<Run>, String> {
     let mut runs: Vec<Run> = scene::all().into_iter().map(of_scene).collect();
-    let folder = workspace::root().join("ui-acceptance").join("runs");
-    let complain = |error| format!("{}: {error}", folder.display());
-    let entries = fs::read_dir(&folder).map_err(complain)?;
-    let paths: Result<Vec<_>, _> = entries.map(|it| it.map(|it| it.path())).collect();
-    let mut paths = paths.map_err(complain)?;
-    paths.sort();
-    for path in paths {
-        runs.push(of_log(&path)?);
+    for path in logs()? {
+        runs.extend(of_log(&path)?);
     }
-    runs.extend((0..random).map(|seed| Run {
-        name: format!("random-{seed}"),
-        kind: Kind::Random,
-        effects: shown(&scene::changes(seed)),
-        seen: None,
-    }));
+    runs.extend((0..random).map(of_changes));
+    runs.extend((0..random).flat_map(of_story));
     Ok(runs)
 }
 
+fn logs() -> Result<Vec<PathBuf>, String> {
+    let folder = workspace::root().join("ui-acceptance").join("runs");
+    let complain = |error| format!("{}: {error}", folder.display());
+    let entries = fs::read_dir(&folder).map_err(complain)?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|it| it.map(|it| it.path())).collect();
+    let mut paths = paths.map_err(complain)?;
+    paths.sort();
+    Ok(paths)
+}
+
 fn of_scene(scene: scene::Scene) -> Run {
-    let calls = scene.calls.iter().map(|(call, status)| ((*call).to_owned(), *status)).collect();
-    let seen = Seen { outcome: scene.outcome, text: scene.text.to_owned(), calls };
-    let effects = shown(&scene.changes);
-    Run { name: scene.name.to_owned(), kind: Kind::Changes, effects, seen: Some(seen) }
+    let (outcome, text, calls) = (scene.outcome, scene.text.to_owned(), scene.calls);
+    Run {
+        name: scene.name.to_owned(),
+        kind: Kind::Changes,
+        id: Id::from(NAME),
+        effects: Rc::new(shown(&scene.changes)),
+        seen: Some(Seen { outcome, text, calls }),
+    }
+}
+
+fn of_changes(seed: u64) -> Run {
+    Run {
+        name: format!("random-{seed}"),
+        kind: Kind::Random,
+        id: Id::from(NAME),
+        effects: Rc::new(shown(&scene::changes(seed))),
+        seen: None,
+    }
 }
 
 /// Each change as if an event of its own had made it.
@@ -82,30 +105,79 @@ fn shown(changes: &[Change]) -> Vec<Effect> {
     effects
 }
 
-fn of_log(path: &Path) -> Result<Run, String> {
+fn of_log(path: &Path) -> Result<Vec<Run>, String> {
     let complain = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
     let text = fs::read_to_string(path).map_err(|error| complain(&error))?;
     let mut session = Session::new(Settings::default());
     let mut effects = Vec::new();
     for (now, line) in (0..).zip(text.lines()) {
         let event = wire::read(line).map_err(|error| complain(&error))?;
-        let (next, done) = step(session, now, Input::Event(event));
-        session = next;
-        effects.extend(done);
-    }
-    let (session, done) = step(session, 1_000_000, Input::Tick);
-    effects.extend(done);
-    let run = session.run(NAME).ok_or_else(|| complain(&"the run never began"))?;
-    let outcome = run.outcome().ok_or_else(|| complain(&"the run never ended"))?;
-    let own = run.texts().iter().filter(|it| it.kind == TextKind::Text && it.parent.is_none());
-    let text = own.map(|it| it.text.as_str()).collect();
-    let mut calls: Vec<(String, Option<Status>)> = Vec::new();
-    for tool in run.tools() {
-        // A second call of the same id has a name of its own.
-        let again = calls.iter().any(|(call, _)| **call == *tool.call);
-        let name = format!("{}{}", tool.call, if again { "~2" } else { "" });
-        calls.push((name, Some(tool.status())));
+        session.apply(now, Input::Event(event), &mut effects);
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Run { name, kind: Kind::Log, effects, seen: Some(Seen { outcome, text, calls }) })
+    let runs = of_session(&name, Kind::Log, session, effects);
+    if runs.is_empty() { Err(complain(&"no run ends")) } else { Ok(runs) }
+}
+
+fn of_story(seed: u64) -> Vec<Run> {
+    let log = log(seed);
+    let mut session = Session::new(log.settings);
+    let mut effects = Vec::new();
+    for step in log.steps {
+        let input = match step.given {
+            Given::Line(line) => match wire::read(&line) {
+                Ok(event) => Input::Event(event),
+                Err(_) => continue,
+            },
+            Given::Tick => Input::Tick,
+            Given::Answer(_) => continue,
+        };
+        session.apply(step.now, input, &mut effects);
+    }
+    of_session(&format!("story-{seed}"), Kind::Story, session, effects)
+}
+
+/// The runs of a session that came to their end, and what the machine knows of them.
+fn of_session(name: &str, kind: Kind, mut session: Session, mut effects: Vec<Effect>) -> Vec<Run> {
+    // Nobody waits any longer.
+    while let Some(then) = session.deadline() {
+        session.apply(then.saturating_add(1), Input::Tick, &mut effects);
+    }
+    let effects = Rc::new(effects);
+    let of_run = |run: &foxwedge_run::Run| {
+        let outcome = run.outcome()?;
+        Some(Run {
+            name: format!("{name} {}", run.id()),
+            kind,
+            id: run.id().clone(),
+            effects: Rc::clone(&effects),
+            seen: Some(seen(run, outcome, &effects)),
+        })
+    };
+    session.runs().iter().filter_map(of_run).collect()
+}
+
+/// The texts are those that were shown, the calls are those that the machine knows.
+fn seen(run: &foxwedge_run::Run, outcome: Outcome, effects: &[Effect]) -> Seen {
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    let mut times: HashMap<&str, u32> = HashMap::new();
+    for effect in effects {
+        let Effect::Show { run: owner, change } = effect else { continue };
+        if owner != run.id() {
+            continue;
+        }
+        match change {
+            Change::TextDelta(part, delta) if part.parent.is_none() => text.push_str(delta),
+            Change::ToolOpened { tool, .. } => {
+                let times = times.entry(&tool.call).or_default();
+                *times += 1;
+                // A second call of the same id has a name of its own.
+                let again = if *times > 1 { format!("~{times}") } else { String::new() };
+                let known = run.tools().iter().find(|known| known.reference() == *tool);
+                calls.push((format!("{}{again}", tool.call), known.map(|it| it.status())));
+            }
+            _ => {}
+        }
+    }
+    Seen { outcome, text, calls }
 }

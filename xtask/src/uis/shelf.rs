@@ -1,11 +1,7 @@
 //! The clients on this machine: pinned versions, kept under `target/uis` for as long as the pins
 //! stay.
 
-use std::{
-    fs,
-    path::PathBuf,
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::Value;
 
@@ -63,4 +59,23 @@ pub(super) fn shelf() -> Result<Shelf, String> {
     install::copy_scripts(&scripts, &folder).map_err(cannot)?;
     let pins = serde_json::from_str(&pins).map_err(|error| format!("package.json: {error}"))?;
     Ok(Shelf { folder, pins })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uis::reader::Reader;
+
+    #[test]
+    fn every_client_that_reads_is_pinned() {
+        let path = workspace::root().join(SCRIPTS).join("package.json");
+        let pins = fs::read_to_string(path).expect("a list");
+        let pins = serde_json::from_str(&pins).expect("it is JSON");
+        let shelf = Shelf { folder: PathBuf::new(), pins };
+        for reader in Reader::ALL {
+            let client = shelf.client(reader.package);
+            let version = client.rsplit(' ').next().unwrap_or_default();
+            assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{client}");
+        }
+    }
 }

@@ -57,7 +57,8 @@ impl Table {
 
     fn told(&self) -> String {
         let mut lines = vec![line("format", "client", ["streams", "ok", "faults", "found"])];
-        for (reader, Row { client, streams: [ok, streams], faults: [found, faults] }) in &self.rows {
+        for (reader, Row { client, streams: [ok, streams], faults: [found, faults] }) in &self.rows
+        {
             let format = format!("{} {}", reader.format.name(), reader.version);
             let numbers = [streams, ok, faults, found].map(usize::to_string);
             lines.push(line(&format, client, numbers.each_ref().map(String::as_str)));

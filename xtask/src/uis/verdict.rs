@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     reader::{Job, Reader},
-    run::Seen,
+    run::{Kind, Seen},
 };
 
 /// What is wrong, if anything is.
@@ -15,21 +15,31 @@ pub(super) fn judge(job: &Job<'_>, answer: &Value) -> Result<(), String> {
         (Some(_), None) => Err(format!("it takes the fault: {answer}")),
         (None, Some(refusal)) => Err(format!("it refuses: {refusal}\n{}", job.stream())),
         (None, None) => match &job.run.seen {
-            Some(seen) => compare(job.reader, seen, answer),
+            Some(seen) => compare(job.reader, job.run.kind, seen, answer),
             None => Ok(()),
         },
     }
 }
 
-fn compare(reader: Reader, seen: &Seen, answer: &Value) -> Result<(), String> {
+fn compare(reader: Reader, kind: Kind, seen: &Seen, answer: &Value) -> Result<(), String> {
     same("the text", &seen.text, answer["text"].as_str().unwrap_or_default())?;
     let waits = seen.calls.iter().any(|(_, status)| status.is_none());
-    same("the end", end(reader, seen.outcome, waits), answer["end"].as_str().unwrap_or_default())?;
+    let told = answer["end"].as_str().unwrap_or_default();
+    // What a failure is called is nobody's but the agent's.
+    let told = if told.starts_with("error ") { "error" } else { told };
+    same("the end", end(reader, seen.outcome, waits), told)?;
     let understood = answer["calls"].as_object().map_or(0, serde_json::Map::len);
     same("the number of calls", &seen.calls.len().to_string(), &understood.to_string())?;
     for (call, status) in &seen.calls {
         let state = &answer["calls"][call];
-        if !states(reader, *status).contains(&state.as_str().unwrap_or("nothing")) {
+        let states = match (reader.format, status, kind) {
+            // Stories have calls that are allowed first and denied then; the yes stands.
+            (Format::AiSdk, Some(Status::Denied), Kind::Story) => {
+                &["output-denied", "output-error"]
+            }
+            _ => states(reader, *status),
+        };
+        if !states.contains(&state.as_str().unwrap_or("nothing")) {
             return Err(format!("the call {call} is {status:?}, and {state} was understood"));
         }
     }
@@ -89,22 +99,59 @@ fn end(reader: Reader, outcome: Outcome, waits: bool) -> &'static str {
         (Format::AgUi, Outcome::Refused) => "success refused",
         (Format::AgUi, Outcome::MaxTurns) => "finished max_turns",
         (Format::AgUi, Outcome::Stopped | Outcome::Replaced) => {
-            if reader.version == 0 { "finished cancelled" } else { "cancelled cancelled" }
+            if reader.version == 0 {
+                "finished cancelled"
+            } else {
+                "cancelled cancelled"
+            }
         }
-        (Format::AgUi, Outcome::Failed) => "error overloaded_error",
-        (Format::AgUi, Outcome::Interrupted) => "error interrupted",
+        (Format::AgUi, Outcome::Failed | Outcome::Interrupted) => "error",
         (Format::AiSdk, Outcome::Completed | Outcome::NoText) if waits => "finish tool-calls",
         (Format::AiSdk, Outcome::Completed) => "finish stop",
         (Format::AiSdk, Outcome::NoText | Outcome::MaxTurns) => "finish other",
         (Format::AiSdk, Outcome::Refused) => "finish content-filter",
         (Format::AiSdk, Outcome::Stopped) => "abort stopped",
         (Format::AiSdk, Outcome::Replaced) => "abort replaced",
-        (Format::AiSdk, Outcome::Failed | Outcome::Interrupted) => "error -",
+        (Format::AiSdk, Outcome::Failed | Outcome::Interrupted) => "error",
         (Format::Acp, Outcome::Completed | Outcome::NoText) => "end_turn",
         (Format::Acp, Outcome::Stopped | Outcome::Replaced) => "cancelled",
         (Format::Acp, Outcome::MaxTurns) => "max_turn_requests",
         (Format::Acp, Outcome::Refused) => "refusal",
         (Format::Acp, Outcome::Failed | Outcome::Interrupted) => "error",
         (Format::Jsonl, _) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::uis::{reader, run};
+
+    #[test]
+    fn what_was_misunderstood_is_told() {
+        let runs = run::all(0).expect("runs");
+        let run = runs.iter().find(|run| run.name == "approval-denied").expect("a run");
+        let jobs = reader::jobs(run);
+        let ai_sdk = |job: &&Job<'_>| job.reader.format == Format::AiSdk;
+        let whole = jobs.iter().filter(ai_sdk).find(|job| job.fault.is_none()).expect("a job");
+        let faulty = jobs.iter().filter(ai_sdk).find(|job| job.fault.is_some()).expect("a job");
+        let answer = |text: &str, state: &str, end: &str| json!({ "refused": null, "text": text, "calls": { "a": state }, "end": end });
+        let fine = answer("Fine.", "output-denied", "finish stop");
+        let table = [
+            (whole, fine.clone(), ""),
+            (whole, json!({ "refused": "no" }), "it refuses: no"),
+            (whole, answer("", "output-denied", "finish stop"), "the text is \"Fine.\", and"),
+            (whole, answer("Fine.", "output-error", "finish stop"), "the call a is Some(Denied)"),
+            (whole, answer("Fine.", "output-denied", "abort -"), "the end is \"finish stop\", and"),
+            (faulty, fine, "it takes the fault"),
+            (faulty, json!({ "refused": "no" }), ""),
+        ];
+        for (job, answer, expected) in table {
+            let verdict = judge(job, &answer).err().unwrap_or_default();
+            assert!(verdict.starts_with(expected), "{answer}: {verdict}");
+            assert_eq!(verdict.is_empty(), expected.is_empty(), "{answer}: {verdict}");
+        }
     }
 }

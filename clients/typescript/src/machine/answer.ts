@@ -2,7 +2,7 @@
 
 import type { Event, Verdict } from "../event.js";
 import { Json } from "../value.js";
-import { type Asked, isOpen } from "./asks.js";
+import { type Asked, isCalled, isOpen } from "./asks.js";
 import type { Run } from "./run.js";
 
 /** What somebody answers, and where. */
@@ -55,7 +55,7 @@ export function find(answer: Answer, runOf: (id: string) => Run | undefined): Fo
   const tools = run.table.known(answer.call, answer.turn);
   if (tools.length === 0) return refused("target_not_found");
   const said = Json.of(answer.answer ?? undefined);
-  const fits = (asked: Asked) => answer.id === undefined || answer.id === asked.id;
+  const fits = (asked: Asked) => answer.id === undefined || isCalled(asked, answer.id);
   const asks = tools.flatMap((tool) =>
     tool.asks.filter(fits).map((asked) => ({ turn: tool.turn ?? 0, asked })),
   );

@@ -1,6 +1,6 @@
 /** What a call asks a person, and what became of it. */
 
-import type { Change, Effect } from "../effect.js";
+import type { Change, Effect, Resolution } from "../effect.js";
 import type { Ask, AskKind, Reply, Verdict } from "../event.js";
 import type { Json } from "../value.js";
 import type { Tool } from "./tool.js";
@@ -9,6 +9,8 @@ import type { Tool } from "./tool.js";
 export interface Asked {
   /** The request's id; the call's own if it has none. */
   id: string;
+  /** The id that the request turned out to have, where we had only concluded that there is one. */
+  alias: string | undefined;
   /** What is asked. */
   kind: AskKind;
   /** What a person reads. */
@@ -32,9 +34,24 @@ export function isOpen(asked: Asked): boolean {
   return asked.asked && asked.verdict === undefined;
 }
 
-/** Takes a question. Tells whether it is new. */
-export function ask(tool: Tool, asks: Ask): boolean {
-  return openAsk(tool, asks, false);
+/** Whether a request has this id. */
+export function isCalled(asked: Asked, id: string): boolean {
+  return asked.id === id || asked.alias === id;
+}
+
+/**
+ * Takes a question. Tells whether it is new. If somebody has decided it before it was heard of,
+ * whoever asks need not wait.
+ */
+export function ask(tool: Tool, asks: Ask, run: string, effects: Effect[]): boolean {
+  const isNew = openAsk(tool, asks, false);
+  const id = asks.id ?? tool.call;
+  const asked = isNew ? tool.asks.find((asked) => isCalled(asked, id)) : undefined;
+  if (asked?.verdict !== undefined) {
+    const { verdict, answer } = asked;
+    effects.push(resolve(asked, tool, run, { type: "replied", verdict, answer }));
+  }
+  return isNew;
 }
 
 /** A call that waits for a person has asked, told or not. */
@@ -43,9 +60,12 @@ export function concludeAsk(tool: Tool, kind: AskKind): void {
 }
 
 /** Takes a decision: whoever waits for it gets it. Tells whether it is new. */
-export function reply(tool: Tool, decision: Reply): boolean {
+export function reply(tool: Tool, decision: Reply, run: string, effects: Effect[]): boolean {
   const id = decision.id ?? tool.call;
-  const known = tool.asks.find((asked) => asked.id === id) ?? tool.asks.find(isOpen);
+  // Without an id, or where the id is only our conclusion, the open question is meant.
+  const isMeant = (asked: Asked) =>
+    isOpen(asked) && (decision.id === undefined || asked.concluded);
+  const known = tool.asks.find((asked) => isCalled(asked, id)) ?? tool.asks.find(isMeant);
   if (known === undefined) {
     const kind = decision.verdict === "answered" ? "question" : "approval";
     const { verdict, answer } = decision;
@@ -55,6 +75,8 @@ export function reply(tool: Tool, decision: Reply): boolean {
   if (known.verdict !== undefined) return false;
   known.verdict = decision.verdict;
   known.answer = decision.answer;
+  const { verdict, answer } = decision;
+  effects.push(resolve(known, tool, run, { type: "replied", verdict, answer }));
   return true;
 }
 
@@ -63,8 +85,7 @@ export function cancelAsks(tool: Tool, run: string, effects: Effect[]): void {
   for (const asked of tool.asks) {
     if (!isOpen(asked)) continue;
     asked.verdict = "cancelled";
-    const resolution = { type: "cancelled" } as const;
-    effects.push({ type: "resolve", run, tool: tool.reference(), resolution });
+    effects.push(resolve(asked, tool, run, { type: "cancelled" }));
   }
 }
 
@@ -86,9 +107,15 @@ export function showAsks(tool: Tool, tell: (change: Change) => void): void {
   }
 }
 
+/** What whoever asked gets. */
+function resolve(asked: Asked, tool: Tool, run: string, resolution: Resolution): Effect {
+  const id = asked.alias ?? asked.id;
+  return { type: "resolve", run, tool: tool.reference(), id, resolution };
+}
+
 function openAsk(tool: Tool, asks: Ask, concluded: boolean): boolean {
   const id = asks.id ?? tool.call;
-  const known = tool.asks.find((asked) => asked.id === id);
+  const known = tool.asks.find((asked) => isCalled(asked, id));
   if (known !== undefined) {
     const isNew = !known.asked || (known.concluded && !concluded);
     if (isNew) {
@@ -105,7 +132,8 @@ function openAsk(tool: Tool, asks: Ask, concluded: boolean): boolean {
     guess.concluded = false;
     guess.kind = asks.kind;
     guess.prompt = asks.prompt;
-    if (!guess.shown) guess.id = id;
+    if (guess.shown) guess.alias = id;
+    else guess.id = id;
     return true;
   }
   const { prompt, choices } = asks;
@@ -116,6 +144,7 @@ function openAsk(tool: Tool, asks: Ask, concluded: boolean): boolean {
 function fresh(id: string, kind: AskKind): Asked {
   return {
     id,
+    alias: undefined,
     kind,
     prompt: undefined,
     choices: undefined,

@@ -1,10 +1,8 @@
 /** What each kind of event changes in its run. */
 
-import type { Resolution } from "../effect.js";
 import type { Call, CallRef, Event, Text, ToolResult, Turn, Usage, Verdict } from "../event.js";
 import type { ToolsAvailable } from "../event.js";
 import type { Settings } from "../settings.js";
-import type { Status } from "../status.js";
 import type { Json } from "../value.js";
 import { ask, cancelAsks, concludeAsk, reply } from "./asks.js";
 import type { Run } from "./run.js";
@@ -47,26 +45,25 @@ export function change(run: Run, event: Event, world: World): News {
     case "cancelled":
       return on(run, body.call, ANSWER, world, (tool) => {
         const open = tool.isOpen();
+        const status = tool.closed();
         release(run, tool, world);
-        tool.close("called_off");
+        tool.close(status, "called_off");
         return open;
       });
     case "asked":
-      return on(run, body.ask.call, REMARK, world, (tool) => tool.isOpen() && ask(tool, body.ask));
+      return on(run, body.ask.call, REMARK, world, (tool) =>
+        tool.isOpen() && ask(tool, body.ask, run.id, world.effects),
+      );
     case "replied":
       return on(run, body.reply.call, REMARK, world, (tool) => {
-        const news = tool.isOpen() && reply(tool, body.reply);
-        if (news) {
-          const { verdict, answer } = body.reply;
-          const resolution: Resolution = { type: "replied", verdict, answer };
-          world.effects.push({ type: "resolve", run: run.id, tool: tool.reference(), resolution });
-          decided(tool, verdict, world.settings);
-        }
+        const news = tool.isOpen() && reply(tool, body.reply, run.id, world.effects);
+        if (news) decided(tool, body.reply.verdict, world.settings);
         return news;
       });
     case "tasks":
-      world.tasks.replace(run.id, body.tasks);
-      run.tell({ type: "tasks", tasks: body.tasks }, world);
+      if (world.tasks.replace(run.id, run.epoch, body.tasks)) {
+        run.tell({ type: "tasks", tasks: body.tasks }, world);
+      }
       return "some";
     case "usage":
       return used(run, body.usage, world);
@@ -149,11 +146,18 @@ function called(run: Run, call: Call, world: World): News {
   const purpose: Purpose = { type: "call", name: call.name, complete: call.input !== undefined };
   const tool = run.table.find(run.id, call.call, run.turn, purpose);
   if (!tool.called) run.texts.close(run.id, world.effects);
+  const open = tool.isOpen();
   const adopted = tool.parent === undefined && call.parent !== undefined;
   const news = take(tool, call, world.settings);
+  const closed = open && takesChildrenAlong(tool);
   show(run, tool, world);
-  if (adopted && call.parent !== undefined) run.table.adopt(call.parent, tool);
-  return newsIf(news);
+  if (adopted && call.parent !== undefined) {
+    run.table.adopt(call.parent, tool);
+    // Whatever the sub-agent of a call that was called off still begins goes, too.
+    const parent = run.table.known(call.parent, undefined).pop();
+    if (parent !== undefined && takesChildrenAlong(parent)) return parent;
+  }
+  return closed ? tool : newsIf(news);
 }
 
 /** Takes what is known about a call. Tells whether any of it is new. */
@@ -161,11 +165,14 @@ function take(tool: Tool, call: Call, settings: Settings): boolean {
   const known = (): string =>
     [
       tool.called,
+      tool.begun,
+      tool.odd,
       tool.name !== undefined,
-      tool.input !== undefined,
-      tool.status(),
       tool.title !== undefined,
       tool.parent !== undefined,
+      tool.input !== undefined,
+      tool.asks.length,
+      tool.status(),
     ].join();
   const before = known();
   tool.called = true;
@@ -195,11 +202,7 @@ function progress(run: Run, call: CallRef, content: Json, world: World): News {
 }
 
 function result(run: Run, answer: ToolResult, world: World): News {
-  return on(run, answer.call, ANSWER, world, (tool) => {
-    const news = tool.answer(answer, world.settings);
-    if (news) cancelAsks(tool, run.id, world.effects);
-    return news;
-  });
+  return on(run, answer.call, ANSWER, world, (tool) => tool.answer(answer, world.settings));
 }
 
 /** What a person's decision makes of the call itself. */
@@ -217,7 +220,8 @@ function decided(tool: Tool, verdict: Verdict, settings: Settings): void {
   }
 }
 
-function used(run: Run, told: Usage, world: World): News {
+/** Takes what it cost. */
+export function used(run: Run, told: Usage, world: World): News {
   // What is told is the sum so far, so the greater one is the newer one.
   const { usage } = run;
   const sum: Usage = {
@@ -249,15 +253,21 @@ function on(
   const tool = run.table.find(run.id, call, run.turn, purpose);
   const news = apply(tool);
   show(run, tool, world);
-  const { settled } = tool;
-  return news && settled !== undefined && takesChildrenAlong(settled) ? tool : newsIf(news);
+  return news && takesChildrenAlong(tool) ? tool : newsIf(news);
 }
 
-function takesChildrenAlong(status: Status): boolean {
-  return status === "cancelled" || status === "interrupted" || status === "denied";
+/**
+ * Whether what a call's sub-agents still have open goes with it. At the end of a run each call is
+ * closed by itself.
+ */
+function takesChildrenAlong({ settled, reason }: Tool): boolean {
+  const calledOff = settled === "cancelled" || settled === "interrupted" || settled === "denied";
+  return calledOff && reason !== "run_ended";
 }
 
+/** Shows what changed. Nobody waits for a person behind the end of a call. */
 function show(run: Run, tool: Tool, world: World): void {
+  if (!tool.isOpen()) cancelAsks(tool, run.id, world.effects);
   tool.show(false, (change) => run.tell(change, world));
 }
 

@@ -3,7 +3,7 @@
 import type { Ended, Event, How, ToolResult } from "../event.js";
 import type { Outcome, Reason, Status } from "../status.js";
 import { isBlank } from "../text.js";
-import { endStep, release } from "./change.js";
+import { endStep, release, used } from "./change.js";
 import type { Origin, Run } from "./run.js";
 import type { Tool } from "./tool.js";
 import type { World } from "./world.js";
@@ -85,6 +85,7 @@ export function end(
   run.texts.close(run.id, world.effects);
   sweep(run, at, origin, world);
   endStep(run, world);
+  if (told.usage !== undefined) used(run, told.usage, world);
   const ended = decided(run, told);
   if (world.tasks.finish(run.id, ended.outcome)) {
     run.tell({ type: "tasks", tasks: world.tasks.list }, world);
@@ -132,8 +133,9 @@ function closeTool(
   world: World,
 ): void {
   const before = world.effects.length;
+  const status = tool.closed();
   release(run, tool, world);
-  tool.close(reason);
+  tool.close(status, reason);
   const result: ToolResult = {
     call: { id: tool.call, turn: tool.turn },
     name: tool.name,
@@ -149,7 +151,7 @@ function closeTool(
 /** No call is open behind the end, and no answer is without a word about its call. */
 function sweep(run: Run, at: number | undefined, origin: Origin, world: World): void {
   for (const tool of run.table.tools) {
-    if (!tool.called && !tool.isOpen()) {
+    if (!tool.called && tool.hasAnswer()) {
       tool.reason ??= "never_called";
       const warning = { code: "never_called", run: run.id, tool: tool.reference() } as const;
       world.effects.push({ type: "warn", warning });
@@ -165,12 +167,12 @@ function decided(run: Run, told: Ended): Ended & { readonly outcome: Outcome } {
   const said = told.text !== undefined && !isBlank(told.text) ? told.text : undefined;
   const text = said ?? run.texts.lastWords();
   const { input, output, cached, reasoning } = run.usage;
-  const used = input + output + cached + reasoning > 0 ? run.usage : undefined;
+  const usage = input + output + cached + reasoning > 0 ? run.usage : undefined;
   return {
     outcome: outcome(first.outcome ?? told.outcome, text, told),
     text,
     problem: first.problem ?? told.problem,
-    usage: told.usage ?? used,
+    usage,
   };
 }
 

@@ -2,6 +2,9 @@
 
 import type { Event } from "../event.js";
 
+/** The highest place that a log can have: what a JSON number holds everywhere. */
+const LAST = 2 ** 53;
+
 /** What is to be done with an event that has a place. */
 export type Turnout =
   /** It is the next one. */
@@ -20,18 +23,18 @@ export class Order {
 
   /** A log whose start has this place. */
   constructor(start: number) {
-    this.#next = start + 1;
+    this.#next = behind(start);
   }
 
   /** Gives out the next place. */
   place(): number {
     const place = this.#next;
-    this.#next += 1;
+    this.#next = behind(place);
     return place;
   }
 
   turnout(seq: number, event: Event): Turnout {
-    if (seq < this.#next || this.#early.has(seq)) return "again";
+    if (seq < this.#next || seq > LAST || this.#early.has(seq)) return "again";
     if (seq === this.#next) {
       this.place();
       return "next";
@@ -74,4 +77,9 @@ export class Order {
     this.deadline = undefined;
     return thrown;
   }
+}
+
+/** The place behind a place; behind the last there is none. */
+function behind(place: number): number {
+  return place < LAST ? place + 1 : Infinity;
 }

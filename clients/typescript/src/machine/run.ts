@@ -59,7 +59,9 @@ export class Run {
   /** Its calls in numbers. */
   summary(): Summary {
     const counts = new Map<Status, number>();
-    for (const tool of this.table.tools) {
+    // An answer whose call never came is no call.
+    const called = this.table.tools.filter((tool) => tool.called);
+    for (const tool of called) {
       const status = tool.status();
       counts.set(status, (counts.get(status) ?? 0) + 1);
     }
@@ -68,7 +70,7 @@ export class Run {
       const count = counts.get(status);
       if (count !== undefined) byStatus[status] = count;
     }
-    const calls = this.table.tools.length;
+    const calls = called.length;
     const available = this.available?.tools.length;
     return available === undefined ? { calls, byStatus } : { available, calls, byStatus };
   }
@@ -84,6 +86,7 @@ export class Run {
     const seq = event.seq ?? 1;
     this.#order = new Order(seq);
     this.counts.accepted += 1;
+    this.#warnOdd(event, world);
     world.effects.push({ type: "emit", event: { ...event, seq, epoch: this.epoch } });
     const { epoch, started, startedAt: at } = this;
     this.tell({ type: "runStarted", epoch, at, started }, world);
@@ -91,6 +94,8 @@ export class Run {
 
   take(event: Event, world: World): void {
     if (event.seq === undefined) {
+      // Whoever writes now has taken the log over: what is missing will not come.
+      while (this.#order.early > 0) this.#skip(world);
       this.#accept(event, "source", world);
       return;
     }
@@ -113,8 +118,8 @@ export class Run {
   /** The next moment at which time alone changes something. */
   deadline(): number | undefined {
     if (this.phase.type === "ended") return undefined;
-    const stopping = this.phase.type === "stopping" ? this.phase.deadline : undefined;
-    return earliest([this.#order.deadline, stopping, this.#superseded]);
+    const over = this.phase.type === "stopping" ? this.phase.deadline : this.#superseded;
+    return earliest([this.#order.deadline, over]);
   }
 
   /** Such a moment has come. */
@@ -129,6 +134,12 @@ export class Run {
     } else if (phase.type === "running" && superseded) {
       end(this, { outcome: "replaced" }, undefined, undefined, this.origin, world);
     }
+  }
+
+  /** There is no room for runs that nobody ends. */
+  replace(world: World): void {
+    if (this.isOver()) return;
+    end(this, { outcome: "replaced" }, undefined, undefined, this.origin, world);
   }
 
   /** A newer run has begun: this one gets a moment to come to its own end. */
@@ -175,10 +186,7 @@ export class Run {
       this.counts.late += 1;
       return;
     }
-    if (event.odd !== undefined) {
-      const warning = { code: "unknown_word", run: this.id, word: event.odd } as const;
-      world.effects.push({ type: "warn", warning });
-    }
+    this.#warnOdd(event, world);
     if (event.body.type === "ended") {
       end(this, event.body.ended, event, undefined, origin, world);
       return;
@@ -194,6 +202,12 @@ export class Run {
     const decision = decisionOf(event.body);
     if (decision !== undefined) decide(this, decision, event.at, origin, world);
     endIfSettled(this, event.at, world);
+  }
+
+  #warnOdd(event: Event, world: World): void {
+    if (event.odd === undefined) return;
+    const warning = { code: "unknown_word", run: this.id, word: event.odd } as const;
+    world.effects.push({ type: "warn", warning });
   }
 
   #refuses(event: Event, origin: Origin): boolean {

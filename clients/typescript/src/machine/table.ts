@@ -84,7 +84,8 @@ export class Table {
       tool = last(tools, (tool) => tool.isOpen()) ?? tools[tools.length - 1];
     }
     tool ??= this.#add(id);
-    if (turn !== undefined && !tool.explicit) {
+    // A turn that others may have seen stays as it is.
+    if (turn !== undefined && tool.turn === undefined) {
       tool.turn = turn;
       tool.explicit = true;
     } else if (purpose.type === "call") {

@@ -7,14 +7,19 @@ import type { Outcome } from "../status.js";
 export class Tasks {
   #list: readonly Task[] = [];
   #run: string | undefined;
+  #epoch = 0;
 
   get list(): readonly Task[] {
     return this.#list;
   }
 
-  replace(run: string, tasks: readonly Task[]): void {
+  /** Takes a list, unless a newer run has written one. Tells whether it was taken. */
+  replace(run: string, epoch: number, tasks: readonly Task[]): boolean {
+    if (epoch < this.#epoch) return false;
     this.#list = tasks;
     this.#run = run;
+    this.#epoch = epoch;
+    return true;
   }
 
   /**

@@ -19,24 +19,29 @@ export interface TextItem {
   text: string;
   /** Whether that is all. */
   complete: boolean;
-  /** How much of it is shown, and in how many parts. */
+  /** How much of it is shown. */
   shown: number;
+  /** In how many parts. */
   parts: number;
+  /** Whether its id is ours. */
+  readonly anonymous: boolean;
 }
 
 /** Every text of a run. */
 export class Texts {
   readonly items: TextItem[] = [];
   readonly #byId = new Map<string, TextItem>();
+  readonly #parts = new Set<string>();
   /** The text that is being shown. */
   #open: { item: TextItem; part: Part } | undefined;
   #anonymous = 0;
 
   /** Takes a piece, or all of a text. Tells whether there was anything new in it. */
   take(kind: TextKind, text: Text, run: string, effects: Effect[]): boolean {
+    if (!text.delta && text.full === undefined) return false;
     const item = this.#find(kind, text);
     if (item.complete) return false;
-    if (text.delta !== undefined) item.text += text.delta;
+    item.text += text.delta ?? "";
     if (text.full !== undefined) {
       // What was shown cannot be taken back; what is kept is what was meant.
       if (!text.full.startsWith(item.text)) item.shown = text.full.length;
@@ -72,30 +77,29 @@ export class Texts {
   }
 
   #find(kind: TextKind, text: Text): TextItem {
-    let id = text.message;
-    if (id === undefined || id === "") {
-      const unnamed = this.#unnamed(kind, text.parent);
-      if (unnamed !== undefined) return unnamed;
-      this.#anonymous += 1;
-      id = `part-${this.#anonymous}`;
-    }
-    const key = `${kind} ${id}`;
+    if (!text.message) return this.#unnamed(kind, text.parent);
+    const key = `${kind} ${text.message}`;
     let item = this.#byId.get(key);
     if (item === undefined) {
-      const { parent } = text;
-      item = { id, kind, parent, text: "", complete: false, shown: 0, parts: 0 };
+      item = this.#add(kind, text.parent, text.message, false);
       this.#byId.set(key, item);
-      this.items.push(item);
     }
     return item;
   }
 
   /** A text without an id goes on for as long as nothing else is said. */
-  #unnamed(kind: TextKind, parent: string | undefined): TextItem | undefined {
+  #unnamed(kind: TextKind, parent: string | undefined): TextItem {
     const item = this.#open?.item;
-    if (item === undefined) return undefined;
-    const same = item.kind === kind && item.parent === parent && !item.complete;
-    return same && item.id.startsWith("part-") ? item : undefined;
+    const goesOn = item?.anonymous === true && !item.complete;
+    if (goesOn && item.kind === kind && item.parent === parent) return item;
+    this.#anonymous += 1;
+    return this.#add(kind, parent, `part-${this.#anonymous}`, true);
+  }
+
+  #add(kind: TextKind, parent: string | undefined, id: string, anonymous: boolean): TextItem {
+    const item = { id, kind, parent, text: "", complete: false, shown: 0, parts: 0, anonymous };
+    this.items.push(item);
+    return item;
   }
 
   #show(item: TextItem, run: string, effects: Effect[]): void {
@@ -111,13 +115,23 @@ export class Texts {
   /** Opens a part of its own for a text: the first, or one more after something else was said. */
   #begin(item: TextItem, run: string, effects: Effect[]): Part {
     this.close(run, effects);
-    item.parts += 1;
-    const head = item.kind === "text" ? "" : "thought-";
-    const id = item.parts === 1 ? `${head}${item.id}` : `${head}${item.id}~${item.parts}`;
-    const part: Part = { id, parent: item.parent };
+    const part: Part = { id: this.#partId(item), parent: item.parent };
     this.#open = { item, part };
     tell(run, effects, { type: `${item.kind}Opened`, part });
     return part;
+  }
+
+  /** An id that no other part of the run has. */
+  #partId(item: TextItem): string {
+    const plain = item.kind === "text" ? item.id : `thought-${item.id}`;
+    for (;;) {
+      item.parts += 1;
+      const id = item.parts === 1 ? plain : `${plain}~${item.parts}`;
+      if (!this.#parts.has(id)) {
+        this.#parts.add(id);
+        return id;
+      }
+    }
   }
 }
 

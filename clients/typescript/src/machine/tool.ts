@@ -9,7 +9,7 @@ import type { Change, ToolRef } from "../effect.js";
 import type { ToolResult } from "../event.js";
 import { standIn } from "../placeholder.js";
 import type { Settings } from "../settings.js";
-import { type Reason, type Status, isFinal } from "../status.js";
+import { type Reason, type Status, isFinal, ofHow } from "../status.js";
 import { isLonger } from "../text.js";
 import { Json } from "../value.js";
 import { type Asked, isOpen, showAsks } from "./asks.js";
@@ -103,45 +103,34 @@ export class Tool {
       this.#denial = result;
       return true;
     }
-    if (denied && this.isInteractive(settings)) {
-      this.#settle("handed_over", result.reason, undefined);
-      return true;
-    }
-    switch (how) {
-      case "ok":
-        this.#settle("succeeded", result.reason, content);
-        break;
-      case "error":
-        this.#settle("failed", result.reason, content);
-        break;
-      case "timed_out":
-        this.#settle("failed", "timed_out", content);
-        break;
-      case "denied":
-        this.#settle("denied", result.reason, content);
-        break;
-      case "cancelled":
-        this.#settle("cancelled", result.reason, content);
-        break;
-      case "skipped":
-        this.#settle("cancelled", "skipped", content);
-        break;
-      case "interrupted":
-        this.#settle("interrupted", result.reason, content);
-        break;
-      case "handed_over":
-        this.#settle("handed_over", result.reason, undefined);
-        break;
-    }
+    const { status, reason = result.reason } = ofHow(how);
+    const handedOver = status === "handed_over" || (denied && this.isInteractive(settings));
+    if (handedOver) this.#settle("handed_over", reason, undefined);
+    else this.#settle(status, reason, content);
     return true;
   }
 
-  /** The end of it. A denial whose tool never got a name is a plain denial by now. */
-  close(reason: Reason): void {
+  /**
+   * The end of it, as `closed` said before anybody was sent away. A denial whose tool never got a
+   * name is what it says it is by now.
+   */
+  close(status: Status, reason: Reason): void {
     const denial = this.#denial;
     this.#denial = undefined;
-    if (denial === undefined) this.#settle(this.#closed(), reason, undefined);
-    else this.#settle("denied", reason, denial.content);
+    if (denial === undefined) this.#settle(status, reason, undefined);
+    else this.#settle(ofHow(denial.how).status, this.called ? reason : "never_called", denial.content);
+  }
+
+  /** What it becomes if everything ends now. It never claims more than is known. */
+  closed(): Status {
+    if (this.asks.some((asked) => asked.verdict === "answered")) return "handed_over";
+    if (this.isAsking()) return "cancelled";
+    return this.begun || this.odd ? "interrupted" : "cancelled";
+  }
+
+  /** Whether an answer came, whatever it means. */
+  hasAnswer(): boolean {
+    return this.settled !== undefined || this.#denial !== undefined;
   }
 
   /**
@@ -179,13 +168,6 @@ export class Tool {
     } else {
       tell({ type: "toolStatus", tool, status });
     }
-  }
-
-  /** What it becomes if everything ends now. It never claims more than is known. */
-  #closed(): Status {
-    if (this.asks.some((asked) => asked.verdict === "answered")) return "handed_over";
-    if (this.isAsking()) return "cancelled";
-    return this.begun || this.odd ? "interrupted" : "cancelled";
   }
 
   #settle(status: Status, reason: Reason | undefined, content: Json | undefined): void {

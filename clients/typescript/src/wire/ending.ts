@@ -80,5 +80,6 @@ function outcome(object: Fields): Outcome | undefined {
 function wrong(object: Fields, raw: string | undefined): Problem | undefined {
   if (raw === undefined) return undefined;
   const inner = object.inside(raw);
-  return inner === undefined ? { message: textOf(raw), fatal: true } : problem(inner, true);
+  const told = inner?.raw("message") === undefined ? undefined : inner;
+  return told === undefined ? { message: textOf(raw), fatal: true } : problem(told, true);
 }

@@ -63,10 +63,13 @@ export class Fields {
     return raw === undefined ? undefined : textOf(raw);
   }
 
-  /** A word out of a list that somebody knows: what is no string is as strange as any. */
+  /**
+   * A word out of a list that somebody knows; an empty one is none. What is no string is as strange
+   * as any other word.
+   */
   word(...names: string[]): string | undefined {
     const raw = this.raw(...names);
-    return raw === undefined ? undefined : (stringOf(raw) ?? raw);
+    return raw === undefined ? undefined : (stringOf(raw) ?? raw) || undefined;
   }
 
   /** The first usable id under these names: a string that is not empty, or a number. */

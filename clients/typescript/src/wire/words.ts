@@ -1,26 +1,7 @@
 /** The words of enums on the wire: ours, and those that others use. */
 
 import type { How, TaskStatus, Verdict } from "../event.js";
-import { type Reason, type Status, statusFromName } from "../status.js";
-
-/** How a call ended, as a status and the reason that goes with it. */
-export function ofHow(how: How): { status: Status; reason?: Reason } {
-  switch (how) {
-    case "ok":
-      return { status: "succeeded" };
-    case "error":
-      return { status: "failed" };
-    case "timed_out":
-      return { status: "failed", reason: "timed_out" };
-    case "skipped":
-      return { status: "cancelled", reason: "skipped" };
-    case "denied":
-    case "cancelled":
-    case "interrupted":
-    case "handed_over":
-      return { status: how };
-  }
-}
+import { type Reason, ofHow, statusFromName } from "../status.js";
 
 /** How a call ended and why, out of what its status and its reason say. */
 export function howAndWhy(how: How, reason: Reason | undefined): { how: How; reason?: Reason } {

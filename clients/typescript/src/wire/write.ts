@@ -1,9 +1,9 @@
 /** An event as one JSON object, on one line, field by field. */
 
 import type { Body, CallRef, Ended, Event, Problem, Text, ToolResult, Usage } from "../event.js";
-import { isFinal } from "../status.js";
+import { isFinal, ofHow } from "../status.js";
 import type { Json } from "../value.js";
-import { howAndWhy, howName, isError, ofHow } from "./words.js";
+import { howAndWhy, howName, isError } from "./words.js";
 
 /** An event as one JSON object, without a line break. */
 export function write(event: Event): string {

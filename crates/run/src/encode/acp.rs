@@ -11,7 +11,7 @@ mod end;
 
 use super::{
     Acp, Options, Sink,
-    json::Object,
+    json::{Object, escape, quoted},
     tracker::{Kind, Part, Told, Tool},
     words,
 };
@@ -21,6 +21,8 @@ use crate::{Activity, AskKind, Id, Json, Problem, Task, TaskStatus, Verdict};
 pub(super) struct Voice {
     version: Acp,
     session: Id,
+    /// How every update begins.
+    update: String,
     /// The id of the prompt, as JSON.
     prompt: String,
     /// Requests that nobody has answered, which hold the run up.
@@ -32,10 +34,13 @@ pub(super) struct Voice {
 impl Voice {
     pub(super) fn new(run: &Id, options: &Options) -> Voice {
         let given = options.prompt.as_ref().filter(|prompt| is_request_id(prompt));
+        let begins =
+            "{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":";
         Voice {
             version: options.acp,
             session: options.session.clone(),
-            prompt: given.map_or_else(|| super::json::quoted(run), |id| id.raw().to_owned()),
+            update: format!("{begins}{},\"update\":", quoted(&options.session)),
+            prompt: given.map_or_else(|| quoted(run), |id| id.raw().to_owned()),
             requests: 0,
             open: std::collections::HashSet::new(),
         }
@@ -104,12 +109,18 @@ impl Voice {
             Kind::Text => "agent_message_chunk",
             Kind::Thought => "agent_thought_chunk",
         };
-        let content = Object::sized(delta.len()).text("type", "text").text("text", delta);
-        let update = Object::sized(part.quoted.len() + delta.len())
-            .text("sessionUpdate", kind)
-            .written("messageId", &part.quoted)
-            .object("content", content);
-        sink.frame(self.update(update));
+        // The one message that comes for every token is written in one go.
+        let mut json =
+            String::with_capacity(self.update.len() + part.quoted.len() + delta.len() + 128);
+        json.push_str(&self.update);
+        json.push_str("{\"sessionUpdate\":\"");
+        json.push_str(kind);
+        json.push_str("\",\"messageId\":");
+        json.push_str(&part.quoted);
+        json.push_str(",\"content\":{\"type\":\"text\",\"text\":");
+        escape(&mut json, delta);
+        json.push_str("}}}}");
+        sink.frame(json);
     }
 
     /// What a sub-agent says must not look like the answer: the call it works for shows it, once it
@@ -186,11 +197,7 @@ impl Voice {
     }
 
     fn update(&self, update: Object) -> String {
-        let update = update.end();
-        let params = Object::sized(update.len())
-            .text("sessionId", &self.session)
-            .written("update", &update);
-        notification("session/update", params)
+        format!("{}{}}}}}", self.update, update.end())
     }
 
     /// Something that only we know.

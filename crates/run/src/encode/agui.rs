@@ -8,7 +8,7 @@ mod subagents;
 
 use super::{
     AgUi, Options, Sink,
-    json::{Object, one_line},
+    json::Object,
     tracker::{Kind, Part, Request, Settled, Told, Tool},
     words,
 };
@@ -128,7 +128,7 @@ impl Voice {
             Kind::Text => "TEXT_MESSAGE_CONTENT",
             Kind::Thought => "REASONING_MESSAGE_CONTENT",
         };
-        let object = Object::sized(part.quoted.len() + delta.len()).text("type", kind);
+        let object = Object::sized(part.quoted.len() + delta.len()).word("type", kind);
         sink.frame(object.written("messageId", &part.quoted).text("delta", delta).end());
     }
 
@@ -176,8 +176,8 @@ impl Voice {
 
     fn tool_over(&mut self, tool: &Tool, settled: Settled<'_>, sink: &mut Sink<'_>) {
         self.subagents.settles(tool, settled, sink);
-        let metadata =
-            words::settled(Object::new(), settled).maybe("parentToolCallId", tool.parent.as_deref());
+        let metadata = words::settled(Object::new(), settled)
+            .maybe("parentToolCallId", tool.parent.as_deref());
         let result = event("TOOL_CALL_RESULT")
             .text("messageId", &tool.result)
             .text("toolCallId", &tool.id)
@@ -189,7 +189,7 @@ impl Voice {
 }
 
 fn event(kind: &str) -> Object {
-    Object::new().text("type", kind)
+    Object::new().word("type", kind)
 }
 
 fn timed(object: Object, at: Option<u64>) -> Object {
@@ -224,7 +224,7 @@ fn step(turn: u32) -> String {
 }
 
 fn arguments(tool: &Tool, delta: &str) -> String {
-    let object = Object::sized(tool.id.len() + delta.len()).text("type", "TOOL_CALL_ARGS");
+    let object = Object::sized(tool.id.len() + delta.len()).word("type", "TOOL_CALL_ARGS");
     object.text("toolCallId", &tool.id).text("delta", delta).end()
 }
 
@@ -232,12 +232,12 @@ fn arguments(tool: &Tool, delta: &str) -> String {
 /// for what was called, so where the pieces are something else, the end says what it was.
 fn ready(tool: &Tool, input: Option<&Json>, sink: &mut Sink<'_>) {
     let mut metadata = Object::new();
-    match input.map(Json::raw) {
-        Some(input) => match input.strip_prefix(tool.arguments.as_str()) {
+    match input {
+        Some(input) => match input.raw().strip_prefix(tool.arguments.as_str()) {
             Some("") => {}
             Some(rest) => sink.frame(arguments(tool, rest)),
             None if same(&tool.arguments, input) => {}
-            None => metadata = metadata.written("input", &one_line(input)),
+            None => metadata = metadata.json("input", input),
         },
         None if tool.arguments.is_empty() => sink.frame(arguments(tool, "{}")),
         None => metadata = metadata.flag("incomplete", true),
@@ -246,8 +246,8 @@ fn ready(tool: &Tool, input: Option<&Json>, sink: &mut Sink<'_>) {
     sink.frame(end.filled("metadata", metadata).end());
 }
 
-fn same(pieces: &str, input: &str) -> bool {
-    Json::parse(pieces).zip(Json::parse(input)).is_some_and(|(a, b)| a.value() == b.value())
+fn same(pieces: &str, input: &Json) -> bool {
+    Json::parse(pieces).is_some_and(|pieces| pieces.value() == input.value())
 }
 
 fn told_status(tool: &Tool, status: Status) -> String {
@@ -288,7 +288,8 @@ fn problem_of(problem: &Problem) -> String {
 fn activity_of(id: &str, activity: &Activity) -> String {
     // The content of a card is an object.
     if activity.content.raw().starts_with('{') {
-        let snapshot = event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", &activity.kind);
+        let snapshot =
+            event("ACTIVITY_SNAPSHOT").text("messageId", id).text("activityType", &activity.kind);
         return snapshot.json("content", &activity.content).end();
     }
     card(id, &activity.kind, Object::new().json("content", &activity.content))

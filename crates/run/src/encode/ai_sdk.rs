@@ -9,7 +9,7 @@ mod end;
 
 use super::{
     Options, Sink,
-    json::{Object, one_line},
+    json::{Object, spelled},
     tracker::{Kind, Part, Request, Told, Tool},
     words,
 };
@@ -149,7 +149,7 @@ impl Voice {
         // A piece would hide that somebody is asked; all of it comes when it is ready.
         if is_unready && !self.approvals.is_open(&tool.id) {
             let object = Object::sized(tool.id.len() + delta.len());
-            let object = object.text("type", "tool-input-delta").text("toolCallId", &tool.id);
+            let object = object.word("type", "tool-input-delta").text("toolCallId", &tool.id);
             sink.frame(object.text("inputTextDelta", delta).end());
         }
     }
@@ -157,7 +157,7 @@ impl Voice {
     fn tool_ready(&mut self, tool: &Tool, input: Option<&Json>, sink: &mut Sink<'_>) {
         let at = self.unready.iter().position(|unready| unready.id == tool.id);
         match (at.map(|at| self.unready.remove(at)), input) {
-            (Some(unready), Some(input)) => self.show_input(&unready, &one_line(input.raw()), sink),
+            (Some(unready), Some(input)) => self.show_input(&unready, &spelled(input), sink),
             // What came of them is shown already, and the end of the call is near.
             (Some(_), None) if !tool.arguments.is_empty() && tool.requests.is_empty() => {}
             (Some(unready), None) => self.show_input(&unready, "{}", sink),
@@ -220,7 +220,7 @@ fn part_grew(part: &Part, delta: &str, sink: &mut Sink<'_>) {
         Kind::Text => "text-delta",
         Kind::Thought => "reasoning-delta",
     };
-    let object = Object::sized(part.quoted.len() + delta.len()).text("type", kind);
+    let object = Object::sized(part.quoted.len() + delta.len()).word("type", kind);
     sink.frame(object.written("id", &part.quoted).text("delta", delta).end());
 }
 

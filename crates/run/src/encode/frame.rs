@@ -54,7 +54,8 @@ impl FromStr for FrameId {
         if !is_number(seq) || !is_number(part) {
             return Err(NoFrameId);
         }
-        let (seq, part) = (seq.parse().map_err(|_| NoFrameId)?, part.parse().map_err(|_| NoFrameId)?);
+        let (seq, part) =
+            (seq.parse().map_err(|_| NoFrameId)?, part.parse().map_err(|_| NoFrameId)?);
         Ok(FrameId { seq, part })
     }
 }

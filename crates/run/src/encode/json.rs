@@ -33,6 +33,15 @@ impl Object {
         self
     }
 
+    /// A word of ours, which needs no escapes either.
+    pub(super) fn word(mut self, key: &str, value: &str) -> Object {
+        self.key(key);
+        self.json.push('"');
+        self.json.push_str(value);
+        self.json.push('"');
+        self
+    }
+
     /// Nothing at all, if there is nothing: no standard here likes `null`.
     pub(super) fn maybe(self, key: &str, value: Option<&str>) -> Object {
         match value {
@@ -56,7 +65,7 @@ impl Object {
     /// A value that somebody else spelled.
     pub(super) fn json(mut self, key: &str, value: &Json) -> Object {
         self.key(key);
-        self.json.push_str(&one_line(value.raw()));
+        self.json.push_str(&spelled(value));
         self
     }
 
@@ -119,9 +128,14 @@ pub(super) fn array(items: impl IntoIterator<Item = String>) -> String {
     json
 }
 
-/// JSON as it was spelled, on one line. Line breaks stand between values only; what some readers
-/// of lines take for one stands in texts only.
-pub(super) fn one_line(raw: &str) -> Cow<'_, str> {
+/// JSON as it was spelled, on one line: line breaks stand between values only, and what some
+/// readers of lines take for one stands in texts only. What some readers of JSON cannot hold, such
+/// as `1e400`, becomes a text.
+pub(super) fn spelled(value: &Json) -> Cow<'_, str> {
+    let raw = value.raw();
+    if !is_common(raw) {
+        return Cow::Owned(quoted(raw));
+    }
     let breaks = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     if !raw.contains(breaks) {
         return Cow::Borrowed(raw);
@@ -139,35 +153,90 @@ pub(super) fn one_line(raw: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-fn escape(out: &mut String, text: &str) {
+/// Whether every reader of JSON can hold it: no more than 100 levels, and no number that is too
+/// large to be one.
+fn is_common(raw: &str) -> bool {
+    let (mut depth, mut digits, mut is_text, mut is_escaped) = (0_u32, 0_u32, false, false);
+    for byte in raw.bytes() {
+        if is_text {
+            is_text = is_escaped || byte != b'"';
+            is_escaped = !is_escaped && byte == b'\\';
+            continue;
+        }
+        match byte {
+            b'"' => is_text = true,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_exponent = digits > 0 && matches!(byte, b'e' | b'E');
+        digits = if byte.is_ascii_digit() || byte == b'.' { digits + 1 } else { 0 };
+        if depth > 100 || digits > 300 || is_exponent && !is_number(raw) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Whether its numbers are numbers. Only asked where one has an exponent, since that is slow.
+fn is_number(raw: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(raw).is_ok()
+}
+
+/// The text of a JSON string, with its quotes.
+pub(super) fn escape(out: &mut String, text: &str) {
     out.push('"');
-    let mut copied = 0;
     let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        let (length, escaped) = match byte {
-            b'"' => (1, "\\\""),
-            b'\\' => (1, "\\\\"),
-            0..0x20 => (1, control(*byte)),
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(is_special)) {
+        at += found;
+        let (length, escaped) = match bytes.get(at..).unwrap_or_default() {
+            [b'"', ..] => (1, "\\\""),
+            [b'\\', ..] => (1, "\\\\"),
+            [byte @ 0..0x20, ..] => (1, control(*byte)),
             // Some readers of lines take these for their ends.
-            0xc2 if bytes.get(at + 1) == Some(&0x85) => (2, "\\u0085"),
-            0xe2 if bytes.get(at + 1..at + 3) == Some(&[0x80, 0xa8]) => (3, "\\u2028"),
-            0xe2 if bytes.get(at + 1..at + 3) == Some(&[0x80, 0xa9]) => (3, "\\u2029"),
-            _ => continue,
+            [0xc2, 0x85, ..] => (2, "\\u0085"),
+            [0xe2, 0x80, 0xa8, ..] => (3, "\\u2028"),
+            [0xe2, 0x80, 0xa9, ..] => (3, "\\u2029"),
+            _ => {
+                at += 1;
+                continue;
+            }
         };
         out.push_str(text.get(copied..at).unwrap_or_default());
         out.push_str(escaped);
-        copied = at + length;
+        at += length;
+        copied = at;
     }
     out.push_str(text.get(copied..).unwrap_or_default());
     out.push('"');
 }
 
+/// Whether an escape may begin here.
+fn is_special(byte: &u8) -> bool {
+    const ALL: [bool; 256] = {
+        let mut all = [false; 256];
+        let mut byte = 0;
+        while byte < 0x20 {
+            all[byte] = true;
+            byte += 1;
+        }
+        all[b'"' as usize] = true;
+        all[b'\\' as usize] = true;
+        all[0xc2] = true;
+        all[0xe2] = true;
+        all
+    };
+    ALL.get(usize::from(*byte)).copied().unwrap_or(false)
+}
+
 fn control(byte: u8) -> &'static str {
     const ALL: [&str; 32] = [
-        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007", "\\b",
-        "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011", "\\u0012",
-        "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019", "\\u001a",
-        "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
+        "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
+        "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",
+        "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
     ];
     ALL.get(usize::from(byte)).copied().unwrap_or_default()
 }
@@ -178,7 +247,8 @@ mod tests {
 
     #[test]
     fn objects_are_one_line_and_keep_their_order() {
-        let spread = Json::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}").expect("it is JSON");
+        let spread =
+            Json::parse("{\n  \"a\": [1,\r\n2], \"b\": \"x\\ny\u{2028}\"\n}").expect("it is JSON");
         let object = Object::new()
             .text("type", "x")
             .maybe("none", None)
@@ -194,6 +264,27 @@ mod tests {
             r#""spread":{   "a": [1,  2], "b": "x\ny\u2028" },"full":{"a":"b"},"list":["1",2]}"#
         );
         assert_eq!(object.end(), expected);
+    }
+
+    #[test]
+    fn what_some_readers_cannot_hold_is_a_text() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let table = [
+            ("1e400".to_owned(), true),
+            ("{\"a\":-1E+999}".to_owned(), true),
+            ("9".repeat(400), true),
+            (deep(101), true),
+            (deep(100), false),
+            ("[1e3,-2.5E-400,0.1]".to_owned(), false),
+            ("{\"a\":\"1e400 [[\\\" 1e400\"}".to_owned(), false),
+            ("[true,false,null]".to_owned(), false),
+        ];
+        for (raw, expected) in table {
+            let json = Json::parse(&raw).expect("it is JSON");
+            let told = spelled(&json);
+            let value: serde_json::Value = serde_json::from_str(&told).expect("every reader can");
+            assert_eq!(value == raw.as_str(), expected, "{raw}");
+        }
     }
 
     #[test]

@@ -23,10 +23,19 @@ use super::names::Names;
 /// What an encoder is told.
 pub(super) enum Told<'a> {
     /// The run began. Always the first.
-    Began { epoch: u64, at: Option<u64>, started: &'a Started },
+    Began {
+        epoch: u64,
+        at: Option<u64>,
+        started: &'a Started,
+    },
     /// With the name of a message, for what the step does before it says anything.
-    StepBegan { turn: u32, message: &'a Id },
-    StepOver { turn: u32 },
+    StepBegan {
+        turn: u32,
+        message: &'a Id,
+    },
+    StepOver {
+        turn: u32,
+    },
     PartBegan(&'a Part),
     PartGrew(&'a Part, &'a str),
     PartOver(&'a Part),
@@ -353,5 +362,5 @@ impl Tracker {
 
 /// A message's id is known for as long as its session, a part's only in its run.
 fn own(run: &str, id: &str) -> String {
-    if id.starts_with(run) { id.to_owned() } else { format!("{run}:{id}") }
+    format!("{run}:{id}")
 }

@@ -74,7 +74,7 @@ impl Session {
         let call = call.ok_or(AnswerError::CallRequired)?;
         let places = run.table.known(call, answer.call.turn);
         let tools = places.iter().filter_map(|place| run.table.tools.get(*place));
-        let fits = |asked: &&Asked| answer.id.is_none() || answer.id.as_ref() == Some(&asked.id);
+        let fits = |asked: &&Asked| answer.id.as_ref().is_none_or(|id| asked.is_called(id));
         let asks: Vec<(u32, &Asked)> = tools
             .flat_map(|tool| tool.asks.iter().filter(fits).map(|asked| (tool.turn(), asked)))
             .collect();
@@ -107,6 +107,7 @@ impl Session {
 
 impl Answer {
     fn repeats(&self, asked: &Asked) -> bool {
-        asked.verdict == Some(self.verdict) && asked.answer == self.answer
+        let value = |answer: &Option<Json>| answer.as_ref().map(Json::value);
+        asked.verdict == Some(self.verdict) && value(&asked.answer) == value(&self.answer)
     }
 }

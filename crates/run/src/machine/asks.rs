@@ -1,7 +1,7 @@
 //! What a call asks a person, and what became of it.
 
 use super::Tool;
-use crate::{Ask, AskKind, CallRef, Change, Effect, Id, Json, Reply, Resolution, Verdict};
+use crate::{Ask, AskKind, CallRef, Change, Effect, Id, Json, Reply, Resolution, ToolRef, Verdict};
 
 /// Something that a person was asked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -18,6 +18,8 @@ pub struct Asked {
     pub verdict: Option<Verdict>,
     /// What the person said.
     pub answer: Option<Json>,
+    /// The id that the request turned out to have, where we had only concluded that there is one.
+    alias: Option<Id>,
     /// Whether we only conclude from the tool's name that it asks.
     concluded: bool,
     /// Whether anybody asked; a decision may come first.
@@ -35,6 +37,16 @@ impl Asked {
     pub(super) fn is_answered(&self) -> bool {
         self.verdict == Some(Verdict::Answered)
     }
+
+    pub(super) fn is_called(&self, id: &Id) -> bool {
+        self.id == *id || self.alias.as_ref() == Some(id)
+    }
+
+    /// What whoever asked gets.
+    fn resolve(&self, run: &Id, tool: &ToolRef, resolution: Resolution) -> Effect {
+        let id = self.alias.as_ref().unwrap_or(&self.id).clone();
+        Effect::Resolve { run: run.clone(), tool: tool.clone(), id, resolution }
+    }
 }
 
 impl Tool {
@@ -43,9 +55,19 @@ impl Tool {
         self.is_open() && self.asks.iter().any(Asked::is_open)
     }
 
-    /// Takes a question. Tells whether it is new.
-    pub(super) fn ask(&mut self, ask: &Ask) -> bool {
-        self.open_ask(ask, false)
+    /// Takes a question. Tells whether it is new. If somebody has decided it before it was heard
+    /// of, whoever asks need not wait.
+    pub(super) fn ask(&mut self, ask: &Ask, run: &Id, effects: &mut Vec<Effect>) -> bool {
+        let new = self.open_ask(ask, false);
+        let id = ask.id.as_ref().unwrap_or(&self.call);
+        let decided = self.asks.iter().find(|asked| asked.is_called(id));
+        if let (true, Some(asked)) = (new, decided)
+            && let Some(verdict) = asked.verdict
+        {
+            let resolution = Resolution::Replied(verdict, asked.answer.clone());
+            effects.push(asked.resolve(run, &self.reference(), resolution));
+        }
+        new
     }
 
     /// A call that waits for a person has asked, told or not.
@@ -64,7 +86,7 @@ impl Tool {
 
     fn open_ask(&mut self, ask: &Ask, concluded: bool) -> bool {
         let id = ask.id.clone().unwrap_or_else(|| self.call.clone());
-        if let Some(known) = self.asks.iter_mut().find(|known| known.id == id) {
+        if let Some(known) = self.asks.iter_mut().find(|known| known.is_called(&id)) {
             let new = !known.asked || known.concluded && !concluded;
             if new {
                 known.asked = true;
@@ -79,8 +101,9 @@ impl Tool {
             guess.concluded = false;
             guess.kind = ask.kind;
             guess.prompt = ask.prompt.clone();
-            if !guess.shown {
-                guess.id = id;
+            match guess.shown {
+                true => guess.alias = Some(id),
+                false => guess.id = id,
             }
             return true;
         }
@@ -91,6 +114,7 @@ impl Tool {
             choices: ask.choices.clone(),
             verdict: None,
             answer: None,
+            alias: None,
             concluded,
             asked: true,
             shown: false,
@@ -100,9 +124,9 @@ impl Tool {
     }
 
     /// Takes a decision: whoever waits for it gets it. Tells whether it is new.
-    pub(super) fn reply(&mut self, reply: &Reply) -> bool {
+    pub(super) fn reply(&mut self, reply: &Reply, run: &Id, effects: &mut Vec<Effect>) -> bool {
         let id = reply.id.clone().unwrap_or_else(|| self.call.clone());
-        let by_id = self.asks.iter().position(|known| known.id == id);
+        let by_id = self.asks.iter().position(|known| known.is_called(&id));
         // Without an id, or where the id is only our conclusion, the open question is meant.
         let meant = |asked: &Asked| asked.is_open() && (reply.id.is_none() || asked.concluded);
         let Some(place) = by_id.or_else(|| self.asks.iter().position(meant)) else {
@@ -117,6 +141,7 @@ impl Tool {
                 choices: None,
                 verdict: Some(reply.verdict),
                 answer: reply.answer.clone(),
+                alias: None,
                 concluded: false,
                 asked: false,
                 shown: false,
@@ -124,10 +149,13 @@ impl Tool {
             });
             return true;
         };
+        let tool = self.reference();
         match self.asks.get_mut(place) {
             Some(asked) if asked.verdict.is_none() => {
                 asked.verdict = Some(reply.verdict);
                 asked.answer = reply.answer.clone();
+                let resolution = Resolution::Replied(reply.verdict, reply.answer.clone());
+                effects.push(asked.resolve(run, &tool, resolution));
                 true
             }
             Some(_) | None => false,
@@ -139,8 +167,7 @@ impl Tool {
         let tool = self.reference();
         for asked in self.asks.iter_mut().filter(|asked| asked.is_open()) {
             asked.verdict = Some(Verdict::Cancelled);
-            let resolution = Resolution::Cancelled;
-            effects.push(Effect::Resolve { run: run.clone(), tool: tool.clone(), resolution });
+            effects.push(asked.resolve(run, &tool, Resolution::Cancelled));
         }
     }
 

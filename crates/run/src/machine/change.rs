@@ -2,8 +2,8 @@
 
 use super::{Run, TextKind, Tool, World, table::Purpose};
 use crate::{
-    AskKind, Body, Call, CallRef, Change, Effect, Event, How, Id, Json, Reason, Resolution,
-    Settings, Status, Text, ToolResult, ToolsAvailable, Turn, Usage, Verdict, Warning,
+    AskKind, Body, Call, CallRef, Change, Effect, Event, How, Id, Json, Reason, Settings, Status,
+    Text, ToolResult, ToolsAvailable, Turn, Usage, Verdict, Warning,
 };
 
 /// What an event says that was not known.
@@ -48,12 +48,12 @@ impl Run {
                 tool.close(status, Reason::CalledOff, seq);
                 open
             }),
-            Body::Asked(ask) => self
-                .on(&ask.call, Purpose::Remark, world, |tool, _| tool.is_open() && tool.ask(ask)),
+            Body::Asked(ask) => self.on(&ask.call, Purpose::Remark, world, |tool, around| {
+                tool.is_open() && tool.ask(ask, around.run, around.effects)
+            }),
             Body::Replied(reply) => self.on(&reply.call, Purpose::Remark, world, |tool, around| {
-                let news = tool.is_open() && tool.reply(reply);
+                let news = tool.is_open() && tool.reply(reply, around.run, around.effects);
                 if news {
-                    around.resolve(tool, Resolution::Replied(reply.verdict, reply.answer.clone()));
                     tool.decided(reply.verdict, seq, around.settings);
                 }
                 news
@@ -140,7 +140,7 @@ impl Run {
         let open = tool.is_open();
         let adopted = tool.parent.is_none() && call.parent.is_some();
         let news = tool.call(call, seq, world.settings);
-        let closed = open && tool.settled.is_some_and(takes_children_along);
+        let closed = open && takes_children_along(tool);
         show(&self.id, tool, world);
         if let (true, Some(parent)) = (adopted, &call.parent) {
             self.table.adopt(parent, place);
@@ -155,7 +155,7 @@ impl Run {
     fn called_off(&self, id: &Id) -> Option<usize> {
         let last = *self.table.known(id, None).last()?;
         let tool = self.table.tools.get(last)?;
-        tool.settled.is_some_and(takes_children_along).then_some(last)
+        takes_children_along(tool).then_some(last)
     }
 
     fn progress(&mut self, call: &CallRef, content: &Json, world: &mut World<'_>) -> News {
@@ -208,10 +208,7 @@ impl Run {
         let (run, settings) = (&self.id, world.settings);
         let news = change(tool, &mut Around { run, settings, effects: world.effects });
         show(&self.id, tool, world);
-        match tool.settled {
-            Some(status) if news && takes_children_along(status) => News::Closed(place),
-            Some(_) | None => news.into(),
-        }
+        if news && takes_children_along(tool) { News::Closed(place) } else { news.into() }
     }
 }
 
@@ -223,11 +220,6 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
-    fn resolve(&mut self, tool: &Tool, resolution: Resolution) {
-        let (run, tool) = (self.run.clone(), tool.reference());
-        self.effects.push(Effect::Resolve { run, tool, resolution });
-    }
-
     /// Whoever waits for a person waits no longer, and whoever works may stop.
     pub(super) fn release(&mut self, tool: &mut Tool) {
         if tool.status() == Status::Running {
@@ -310,16 +302,23 @@ impl Tool {
     }
 }
 
-fn takes_children_along(status: Status) -> bool {
-    match status {
-        Status::Cancelled | Status::Interrupted | Status::Denied => true,
-        Status::Unknown
-        | Status::Pending
-        | Status::AwaitingApproval
-        | Status::Running
-        | Status::Succeeded
-        | Status::Failed
-        | Status::HandedOver => false,
+/// Whether what a call's sub-agents still have open goes with it. At the end of a run each call is
+/// closed by itself.
+fn takes_children_along(tool: &Tool) -> bool {
+    match tool.settled {
+        Some(Status::Cancelled | Status::Interrupted | Status::Denied) => {
+            tool.reason != Some(Reason::RunEnded)
+        }
+        Some(
+            Status::Unknown
+            | Status::Pending
+            | Status::AwaitingApproval
+            | Status::Running
+            | Status::Succeeded
+            | Status::Failed
+            | Status::HandedOver,
+        )
+        | None => false,
     }
 }
 

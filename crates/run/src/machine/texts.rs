@@ -68,16 +68,16 @@ impl Texts {
         (turn, place): (u32, u64),
         (run, effects): (&Id, &mut Vec<Effect>),
     ) -> bool {
-        let index = self.find(kind, text, turn, place);
-        let Some(item) = self.items.get_mut(index) else { return false };
-        let says =
-            text.full.is_some() || text.delta.as_ref().is_some_and(|delta| !delta.is_empty());
-        if item.complete || !says {
+        let delta = text.delta.as_deref().unwrap_or("");
+        if delta.is_empty() && text.full.is_none() {
             return false;
         }
-        if let Some(delta) = &text.delta {
-            item.text.push_str(delta);
+        let index = self.find(kind, text, turn, place);
+        let Some(item) = self.items.get_mut(index) else { return false };
+        if item.complete {
+            return false;
         }
+        item.text.push_str(delta);
         if let Some(full) = &text.full {
             if !full.starts_with(item.text.as_str()) {
                 // What was shown cannot be taken back; what is kept is what was meant.

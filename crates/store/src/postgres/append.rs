@@ -98,11 +98,9 @@ impl PostgresStore {
 pub(super) fn may_write(run: &Run, lease: &Lease) -> Result<(), StoreError> {
     match &run.row.state {
         RunState::Ended { .. } => Err(StoreError::Ended(Box::new(run.row.clone()))),
-        RunState::Open if run.row.lease.as_ref() != Some(lease) => Err(StoreError::Fenced {
-            run: run.row.id.clone(),
-            held: run.fence,
-            yours: lease.fence,
-        }),
+        RunState::Open if run.row.lease.as_ref() != Some(lease) => {
+            Err(StoreError::Fenced { run: run.row.id.clone(), held: run.fence, yours: lease.fence })
+        }
         RunState::Open => Ok(()),
     }
 }

@@ -3,11 +3,13 @@
 use deadpool_postgres::GenericClient;
 
 use super::{
-    PostgresStore, append, ask,
+    PostgresStore, append,
     append::no_run,
+    ask,
     failure::Failure,
     head::Head,
-    records, row::{self, Run, run_columns, signed},
+    records,
+    row::{self, Run, run_columns, signed},
     runs,
     token::Token,
 };
@@ -81,7 +83,7 @@ async fn end(
     let statement = concat!(
         "WITH ended AS (
              UPDATE runs SET ended_at = now_ms(), ended = $2, summary = $3, last = $4, chain = $5,
-                             token = $9
+                             closed = now_ms(), token = $9
              WHERE serial = $1 AND ended_at IS NULL
              RETURNING *
          ), event AS (

@@ -8,7 +8,7 @@
 use std::{
     error::Error as _,
     fmt, io,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
@@ -126,13 +126,21 @@ impl From<Trouble> for StoreError {
 /// of the server.
 const WAITS: [u64; 8] = [20, 50, 100, 200, 400, 800, 1_600, 1_600];
 
+/// Attempts that take long themselves, since nothing comes back, are not made for longer than that.
+const ENOUGH: Duration = Duration::from_secs(20);
+
 /// Bears failures, as long as it makes sense.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Patience {
+    began: Instant,
     attempts: usize,
 }
 
 impl Patience {
+    pub(super) fn new() -> Patience {
+        Patience { began: Instant::now(), attempts: 0 }
+    }
+
     /// Waits until the next attempt; or says that there is none.
     pub(super) async fn bear(&mut self, failure: Failure) -> Result<(), StoreError> {
         let trouble = match failure {
@@ -140,7 +148,8 @@ impl Patience {
             Failure::Over(trouble) => return Err(trouble.into()),
             Failure::Again(trouble) => trouble,
         };
-        let Some(wait) = WAITS.get(self.attempts) else { return Err(trouble.into()) };
+        let wait = WAITS.get(self.attempts).filter(|_| self.began.elapsed() < ENOUGH);
+        let Some(wait) = wait else { return Err(trouble.into()) };
         self.attempts += 1;
         let wait = Duration::from_millis(*wait);
         tokio::time::sleep(wait + jitter(wait)).await;

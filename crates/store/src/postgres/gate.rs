@@ -10,7 +10,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
     failure::{Failure, Patience, Trouble},
-    migrate, settings::Settings, tls,
+    migrate,
+    settings::Settings,
+    tls,
 };
 use crate::{Result, StoreError};
 
@@ -46,12 +48,14 @@ impl Gate {
             .wait_timeout(Some(WAIT))
             .create_timeout(config.get_connect_timeout().copied())
             .post_create(Hook::async_fn(|client, _| {
-                Box::pin(async move { client.batch_execute(DURABLE).await.map_err(HookError::Backend) })
+                Box::pin(
+                    async move { client.batch_execute(DURABLE).await.map_err(HookError::Backend) },
+                )
             }))
             .build()
             .map_err(|error| StoreError::Unavailable(error.into()))?;
         let gate = Gate { pool, config, tls, settings };
-        let mut patience = Patience::default();
+        let mut patience = Patience::new();
         loop {
             match gate.migrate().await {
                 Ok(()) => return Ok(gate),

@@ -5,7 +5,8 @@ use deadpool_postgres::{GenericClient, Transaction};
 use super::{
     PostgresStore, ask,
     failure::Failure,
-    records, row::{limit, signed},
+    records,
+    row::{limit, signed},
     runs,
 };
 use crate::{Pruned, RunState, StoreError};

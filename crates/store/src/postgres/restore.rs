@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use deadpool_postgres::Transaction;
 
 use super::{
-    PostgresStore, ask,
+    PostgresStore,
     append::no_run,
+    ask,
     failure::{Failure, Trouble},
     records::{self, Placed},
     row::{self, Run, session_columns, signed},
@@ -70,9 +71,8 @@ async fn put_session(transaction: &Transaction<'_>, row: &SessionRow) -> Result<
     let gone = || Failure::Again(Trouble::text("the session went away in the meantime"));
     let known = ask::row(transaction, question, &[&row.id]).await?.ok_or_else(gone)?;
     let known = row::session(&known)?;
-    let facts = |row: &SessionRow| {
-        (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created)
-    };
+    let facts =
+        |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
     if facts(&known) != facts(row) {
         return conflict(&row.id);
     }
@@ -205,7 +205,7 @@ async fn put_end(
         RunState::Open if imported(&held) => {}
         RunState::Ended { .. } | RunState::Open => return conflict(run),
     }
-    let statement = "UPDATE runs SET ended_at = $2, ended = $3, summary = $4
+    let statement = "UPDATE runs SET ended_at = $2, ended = $3, summary = $4, closed = now_ms()
                      WHERE serial = $1 AND ended_at IS NULL";
     let values: ask::Values<'_> = &[&held.serial, &at, &ended, &summary];
     let changed = ask::change(transaction, statement, values).await?;

@@ -6,8 +6,9 @@ use deadpool_postgres::GenericClient;
 use foxwedge_run::{Body, Event};
 
 use super::{
-    PostgresStore, ask,
+    PostgresStore,
     append::no_run,
+    ask,
     failure::Failure,
     head::Head,
     records,
@@ -118,8 +119,7 @@ async fn existing(client: &impl GenericClient, new: &NewRun) -> Result<Option<Ru
         };
     }
     let Some(key) = &new.key else { return Ok(None) };
-    let question =
-        concat!("SELECT ", run_columns!(), " FROM runs WHERE session = $1 AND key = $2");
+    let question = concat!("SELECT ", run_columns!(), " FROM runs WHERE session = $1 AND key = $2");
     let found = ask::row(client, question, &[&new.session, key]).await?;
     found.as_ref().map(row::run).transpose()
 }

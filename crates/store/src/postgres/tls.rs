@@ -38,7 +38,8 @@ pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect> {
 fn authorities(path: &Path) -> Result<RootCertStore> {
     let bad = |why: String| StoreError::Invalid(format!("`sslrootcert` {}: {why}", path.display()));
     let mut roots = RootCertStore::empty();
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
+    let certificates =
+        CertificateDer::pem_file_iter(path).map_err(|error| bad(error.to_string()))?;
     for certificate in certificates {
         let certificate = certificate.map_err(|error| bad(error.to_string()))?;
         roots.add(certificate).map_err(|error| bad(error.to_string()))?;

@@ -43,16 +43,14 @@ impl From<Fault> for StoreError {
 /// Whether it is about what is stored, and not about the disk or somebody else.
 fn damaged(error: &rusqlite::Error) -> bool {
     use rusqlite::Error;
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    ) || matches!(
-        error,
-        Error::FromSqlConversionFailure(..)
-            | Error::IntegralValueOutOfRange(..)
-            | Error::InvalidColumnType(..)
-            | Error::Utf8Error(..)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        || matches!(
+            error,
+            Error::FromSqlConversionFailure(..)
+                | Error::IntegralValueOutOfRange(..)
+                | Error::InvalidColumnType(..)
+                | Error::Utf8Error(..)
+        )
 }
 
 /// The error for whoever waited for something that did not come to be.

@@ -20,7 +20,10 @@ pub(super) fn secure(path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             narrow(path)?;
             // SQLite makes these with the rights of the file; older ones may be wider.
-            companions(path).iter().filter(|companion| companion.exists()).try_for_each(|it| narrow(it))
+            companions(path)
+                .iter()
+                .filter(|companion| companion.exists())
+                .try_for_each(|it| narrow(it))
         }
         Err(error) => Err(refused(path, &error)),
     }

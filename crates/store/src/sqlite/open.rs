@@ -138,9 +138,8 @@ fn version_of(connection: &Connection) -> Done<usize> {
 fn log_ahead(connection: &Connection) -> Done<()> {
     let mut tries = 0;
     loop {
-        let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| {
-            row.get::<_, String>(0)
-        });
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" || mode == "memory" => return Ok(()),
             Ok(mode) => {
@@ -153,16 +152,12 @@ fn log_ahead(connection: &Connection) -> Done<()> {
 }
 
 fn busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Looks through the file after somebody was killed with it.
 fn check(connection: &Connection) -> Done<()> {
-    let found: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
         return Err(StoreError::Corrupt { what: "the database".to_owned(), why: found }.into());
     }
@@ -181,7 +176,11 @@ fn migrate(connection: &mut Connection) -> Done<()> {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
-    transaction.pragma_update(None, "user_version", i64::try_from(MIGRATIONS.len()).unwrap_or(0))?;
+    transaction.pragma_update(
+        None,
+        "user_version",
+        i64::try_from(MIGRATIONS.len()).unwrap_or(0),
+    )?;
     transaction.commit()?;
     Ok(())
 }

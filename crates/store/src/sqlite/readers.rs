@@ -36,7 +36,8 @@ impl Readers {
         let (queue, jobs) = mpsc::channel::<Job>();
         let jobs = Arc::new(Mutex::new(jobs));
         let start = |number| {
-            let (jobs, mut reader) = (jobs.clone(), Reader { place: place.clone(), connection: None });
+            let (jobs, mut reader) =
+                (jobs.clone(), Reader { place: place.clone(), connection: None });
             thread::Builder::new()
                 .name(format!("store-reader-{number}"))
                 .spawn(move || {

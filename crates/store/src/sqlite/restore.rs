@@ -34,7 +34,8 @@ pub(super) fn restore(work: &mut Work<'_>, piece: &Piece, now: u64) -> Done<u64>
 }
 
 fn put_session(connection: &Connection, session: &SessionRow) -> Done<u64> {
-    let facts = |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
+    let facts =
+        |row: &SessionRow| (row.owner.clone(), row.title.clone(), row.meta.clone(), row.created);
     if let Some(known) = sessions::find(connection, &session.id)? {
         if facts(&known) != facts(session) {
             return conflict(&session.id);

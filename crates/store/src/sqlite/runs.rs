@@ -309,12 +309,12 @@ fn add_events(
 }
 
 fn compare(connection: &Connection, id: &str, run: i64, again: &[Draft]) -> Done<()> {
-    let mut statement =
-        connection.prepare_cached("SELECT seq, body, chain FROM events WHERE run = ?1 AND seq = ?2")?;
+    let mut statement = connection
+        .prepare_cached("SELECT seq, body, chain FROM events WHERE run = ?1 AND seq = ?2")?;
     for draft in again {
         let stored = statement.query_row(params![run, signed(draft.seq)], row::event).optional()?;
-        let stored = stored
-            .ok_or_else(|| chain::damaged(id, draft.seq, "it is missing".to_owned()))?;
+        let stored =
+            stored.ok_or_else(|| chain::damaged(id, draft.seq, "it is missing".to_owned()))?;
         draft.compare(id, &stored.body)?;
     }
     Ok(())

@@ -7,9 +7,8 @@ use crate::About;
 
 /// How much is stored.
 pub(super) fn about(connection: &Connection) -> Done<About> {
-    let number = |sql: &str| -> Done<u64> {
-        Ok(unsigned(connection.query_row(sql, [], |row| row.get(0))?))
-    };
+    let number =
+        |sql: &str| -> Done<u64> { Ok(unsigned(connection.query_row(sql, [], |row| row.get(0))?)) };
     let pages = number("PRAGMA page_count")?;
     Ok(About {
         schema: u32::try_from(number("PRAGMA user_version")?).unwrap_or(u32::MAX),

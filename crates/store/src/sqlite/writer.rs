@@ -1,5 +1,8 @@
 //! The way to the one thread that writes: hand in a job, hear once it is on disk.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},

@@ -125,7 +125,8 @@ impl<A: Archive> Import<'_, A> {
         if matches!(line, Line::Header) != (self.session == Current::None) {
             return Err("the first line, and no other, names the format".into());
         }
-        if self.run.is_some() && !matches!(line, Line::Event { .. } | Line::Left | Line::Ended { .. })
+        if self.run.is_some()
+            && !matches!(line, Line::Event { .. } | Line::Left | Line::Ended { .. })
         {
             return Err("the run before has no end".into());
         }

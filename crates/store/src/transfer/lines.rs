@@ -105,7 +105,7 @@ pub(super) fn hex(link: &[u8; 16]) -> String {
 /// A link out of a text.
 pub(super) fn unhex(text: &str) -> Option<[u8; 16]> {
     let mut link = ROOT;
-    if text.len() != 32 || !text.is_ascii() {
+    if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     for (place, byte) in link.iter_mut().enumerate() {
@@ -120,4 +120,99 @@ fn next(before: &[u8; 16], line: &[u8]) -> [u8; 16] {
     let mut link = ROOT;
     hasher.finalize_xof().fill(&mut link);
     link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: [&str; 5] =
+        ["{\"foxwedge\":1", "{\"a\":\"é\\n\"", "{", "", "{\"link\":\"x\",\"link\":\"y\""];
+
+    fn file() -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new());
+        for line in LINES {
+            writer.write(line).expect("written");
+        }
+        writer.out
+    }
+
+    /// The lines that are read, and the line of the damage behind them.
+    fn read(bytes: &[u8]) -> (Vec<String>, Option<Damage>) {
+        let mut reader = Reader::new(bytes);
+        let mut lines = Vec::new();
+        loop {
+            match reader.next().expect("no trouble with the disk") {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => return (lines, None),
+                Err(damage) => return (lines, Some(damage)),
+            }
+        }
+    }
+
+    /// Where each line begins, and where the file ends.
+    fn starts(bytes: &[u8]) -> Vec<usize> {
+        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        [0].into_iter().chain(ends.map(|(place, _)| place + 1)).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(read(&file()), (LINES.map(str::to_owned).to_vec(), None));
+        assert_eq!(read(b""), (Vec::new(), None));
+    }
+
+    #[test]
+    fn a_file_cut_at_any_byte_is_good_up_to_the_last_whole_line() {
+        let bytes = file();
+        let starts = starts(&bytes);
+        for cut in 0..bytes.len() {
+            let (lines, damage) = read(&bytes[..cut]);
+            let whole = starts.iter().filter(|start| **start <= cut).count() - 1;
+            assert_eq!(lines, LINES[..whole], "cut at {cut}");
+            let place = damage.map(|damage| (damage.line, damage.offset));
+            let torn = (whole as u64 + 1, starts[whole] as u64);
+            assert_eq!(place, (starts[whole] != cut).then_some(torn), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn any_bit_that_is_flipped_is_found_in_its_line() {
+        let bytes = file();
+        let starts = starts(&bytes);
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut flipped = bytes.clone();
+                flipped[place] ^= 1 << bit;
+                let (lines, damage) = read(&flipped);
+                let line = starts.iter().filter(|start| **start <= place).count();
+                assert_eq!(lines, LINES[..line - 1], "bit {bit} of byte {place}");
+                assert_eq!(damage.map(|damage| damage.line), Some(line as u64));
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_kept_in_memory() {
+        struct Endless;
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                buffer.fill(b'x');
+                Ok(buffer.len())
+            }
+        }
+        let mut reader = Reader::new(io::BufReader::with_capacity(1 << 20, Endless));
+        let damage = reader.next().expect("no trouble").expect_err("damage");
+        assert_eq!((damage.line, damage.what.as_str()), (1, "the line is too long"));
+    }
+
+    #[test]
+    fn links_are_told_in_hex() {
+        let link = *b"\x00\x01\x0f\x10\x7f\x80\xff\xa5abcdefgh";
+        assert_eq!(unhex(&hex(&link)), Some(link));
+        for text in ["", "0", &"0".repeat(31), &"0".repeat(33), &"g".repeat(32), &"é".repeat(16)] {
+            assert_eq!(unhex(text), None, "{text}");
+        }
+        assert_eq!(unhex("+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1"), None);
+    }
 }

@@ -21,11 +21,20 @@ pub(super) enum Line {
     Record(Record),
     Run(RunRow),
     /// An event, whose place is the next one.
-    Event { body: String, chain: [u8; 16] },
+    Event {
+        body: String,
+        chain: [u8; 16],
+    },
     /// The run was open.
     Left,
-    Ended { ended: Ended, summary: Summary, at: u64 },
-    Trailer { counts: [u64; 4] },
+    Ended {
+        ended: Ended,
+        summary: Summary,
+        at: u64,
+    },
+    Trailer {
+        counts: [u64; 4],
+    },
 }
 
 pub(super) fn header() -> String {

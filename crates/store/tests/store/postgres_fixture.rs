@@ -56,8 +56,8 @@ pub(crate) async fn administrator(url: &str) -> tokio_postgres::Client {
 /// The value of a parameter of an address.
 pub(crate) fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
     let query = url.split_once('?').map_or("", |(_, query)| query);
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.filter(|(found, _)| *found == name).map(|(_, value)| value).last().expect("a parameter")
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.rfind(|(found, _)| *found == name).map(|(_, value)| value).expect("a parameter")
 }
 
 /// A store at an address.

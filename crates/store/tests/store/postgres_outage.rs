@@ -82,6 +82,16 @@ async fn follow(store: &PostgresStore, watch: &mut Watch, run: &str, until: u64)
     }
 }
 
+/// Waits until a run has come to a place.
+async fn heard(watch: &mut Watch, place: u64) {
+    loop {
+        match watch.next().await.expect("a wake-up") {
+            Wake::Run { last, .. } if last >= place => return,
+            Wake::Run { .. } | Wake::All => {}
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_watcher_hears_of_what_another_process_writes() {
     let Some(url) = fresh() else { return };
@@ -108,7 +118,7 @@ async fn a_watcher_whose_connection_is_cut_again_and_again_misses_nothing() {
     for seq in 2..=201 {
         if seq % 20 == 0 {
             // Those that listen, of the writer and of the reader.
-            cut += terminate(&url, "query ~ 'LISTEN|pg_notify|ended_at > now_ms'").await;
+            cut += terminate(&url, "query ~ 'LISTEN|pg_notify|closed > now_ms'").await;
         }
         writer.append("run", &lease, vec![says("run", seq, "x")]).await.expect("an append");
     }
@@ -120,8 +130,10 @@ async fn a_watcher_whose_connection_is_cut_again_and_again_misses_nothing() {
 async fn a_watcher_finds_what_nobody_told_it_of() {
     let Some(url) = fresh() else { return };
     let (writer, reader) = (open(&url).await, open(&url).await);
-    let lease = begin(&writer, "session", "run", 60_000).await;
+    begin(&writer, "session", "run", 60_000).await;
     let mut watch = reader.watch().await.expect("a watcher");
+    // It looks once when it begins.
+    heard(&mut watch, 1).await;
     // As if the writer had been killed after its commit and before it told anybody.
     let schema = parameter(&url, "schema");
     let silent = format!(
@@ -130,13 +142,7 @@ async fn a_watcher_finds_what_nobody_told_it_of() {
          INSERT INTO {schema}.events SELECT serial, 2, '{{}}', '\\x00' FROM run"
     );
     administrator(&url).await.batch_execute(&silent).await.expect("written");
-    loop {
-        match watch.next().await.expect("a wake-up") {
-            Wake::Run { run, last: 2 } => break assert_eq!(&*run, "run"),
-            Wake::Run { .. } | Wake::All => {}
-        }
-    }
-    drop(lease);
+    heard(&mut watch, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -162,33 +168,50 @@ async fn all_connections_are_cut_in_the_middle_of_appends_and_nothing_is_lost_or
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_are_cut_while_two_race_for_the_end_and_one_wins() {
+    let Some(url) = fresh() else { return };
+    let (left, right) = (Arc::new(open(&url).await), Arc::new(open(&url).await));
+    let mut cut = 0;
+    for number in 0..100 {
+        let run = format!("run-{number}");
+        begin(&*left, "session", &run, 60_000).await;
+        let mut sides = JoinSet::new();
+        for store in [left.clone(), right.clone()] {
+            let run = run.clone();
+            sides.spawn(async move {
+                store.finalize(&run, Authority::Operator, closing(&run, 2, "end")).await
+            });
+        }
+        cut += terminate(&url, "state <> 'idle'").await;
+        let told = sides.join_all().await;
+        let won = told.iter().filter(|told| matches!(told, Ok(Finalized::Won(_)))).count();
+        assert_eq!(won, 1, "{told:?}");
+    }
+    assert!(cut > 0, "nothing was cut");
+}
+
 /// What a server goes through while somebody writes to it.
-async fn survives(server: &mut Server, trouble: fn(&mut Server) -> Result<(), String>) {
+async fn survives(
+    server: &mut Server,
+    times: usize,
+    trouble: fn(&mut Server) -> Result<(), String>,
+) {
     let url = format!("{}?application_name=outage", server.url());
     let store = Arc::new(open(&url).await);
     let mut watch = store.watch().await.expect("a watcher");
     let stop = Arc::new(AtomicBool::new(false));
     let writer = tokio::spawn(write(store.clone(), "run".to_owned(), stop.clone()));
-    for _ in 0..3 {
+    for _ in 0..times {
         // It has written since the last time.
-        loop {
-            if let Some(Wake::Run { last: 5.., .. }) = watch.next().await {
-                break;
-            }
-        }
+        heard(&mut watch, 5).await;
         tokio::task::block_in_place(|| {
             trouble(server).expect("stopped");
             server.launch().expect("started");
         });
     }
     let before = store.run("run").await.expect("an answer").expect("a run").last;
-    loop {
-        if let Some(Wake::Run { last, .. }) = watch.next().await
-            && last > before
-        {
-            break;
-        }
-    }
+    heard(&mut watch, before + 1).await;
     stop.store(true, Ordering::Relaxed);
     let acknowledged = writer.await.expect("it goes on");
     assert!(acknowledged > before);
@@ -198,13 +221,14 @@ async fn survives(server: &mut Server, trouble: fn(&mut Server) -> Result<(), St
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_that_is_restarted_is_found_again() {
     let Some(mut server) = own_server(Care::Durable, &[]) else { return };
-    survives(&mut server, Server::stop).await;
+    survives(&mut server, 3, Server::stop).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_server_that_crashes_has_kept_what_it_acknowledged() {
     let Some(mut server) = own_server(Care::Durable, &[]) else { return };
-    survives(&mut server, Server::crash).await;
+    // Once, since it takes a server some seconds to make sure of all its files.
+    survives(&mut server, 1, Server::crash).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -214,8 +238,6 @@ async fn a_server_that_stays_away_is_an_error_and_not_a_wait_for_ever() {
     let lease = begin(&store, "session", "run", 60_000).await;
     tokio::task::block_in_place(|| server.stop()).expect("stopped");
     let told = store.append("run", &lease, vec![says("run", 2, "x")]).await;
-    assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
-    let told = PostgresStore::open(&server.url()).await;
     assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
     tokio::task::block_in_place(|| server.launch()).expect("started");
     assert_eq!(store.append("run", &lease, vec![says("run", 2, "x")]).await.expect("stored"), 2);

@@ -15,7 +15,11 @@ type Winners = Vec<&'static str>;
 
 /// Lets two sides end each of many runs at the same time; those that were not ended by exactly
 /// one of them.
-async fn disputed<F>(store: &PostgresStore, runs: usize, end: impl Fn(&'static str, String) -> F) -> Vec<Winners>
+async fn disputed<F>(
+    store: &PostgresStore,
+    runs: usize,
+    end: impl Fn(&'static str, String) -> F,
+) -> Vec<Winners>
 where
     F: Future<Output = bool> + Send + 'static,
 {
@@ -71,7 +75,8 @@ async fn planted(client: Arc<tokio_postgres::Client>, schema: String, run: Strin
         return false;
     }
     let statement = format!(
-        "UPDATE {schema}.runs SET ended_at = 1, ended = '{{}}', summary = '{{}}' WHERE id = $1"
+        "UPDATE {schema}.runs SET ended_at = 1, ended = '{{}}', summary = '{{}}', closed = 1
+         WHERE id = $1"
     );
     client.execute(&statement, &[&run]).await.expect("an end") == 1
 }
@@ -159,7 +164,8 @@ async fn the_same_append_at_the_same_time_is_stored_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_never_in_a_circle() {
+async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_never_in_a_circle()
+{
     let Some(url) = fresh() else { return };
     let (left, right) = (Arc::new(open(&url).await), Arc::new(open(&url).await));
     begin(&*left, "session", "first", 60_000).await;
@@ -179,7 +185,8 @@ async fn starts_appends_records_and_ends_of_one_session_wait_for_each_other_and_
                     kind: "message".to_owned(),
                     body: "{}".to_owned(),
                 }];
-                let won = store.finalize(&run, Authority::Holder(lease), end).await.expect("an end");
+                let won =
+                    store.finalize(&run, Authority::Holder(lease), end).await.expect("an end");
                 assert!(matches!(won, Finalized::Won(_)));
             }
         });

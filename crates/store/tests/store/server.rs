@@ -68,9 +68,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The folder of the server, where its files may lie, such as a certificate.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+    /// Puts a file into the server's folder, for the server alone. Its path.
+    pub(crate) fn put(&self, name: &str, content: &[u8]) -> Result<PathBuf, String> {
+        let path = self.folder.join(name);
+        fs::write(&path, content).map_err(told(name))?;
+        give(&path, self.account.as_ref())?;
+        Ok(path)
     }
 
     /// The loopback port.

@@ -113,8 +113,8 @@ fn category(name: &str) -> &'static str {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     match plain.to_ascii_lowercase().as_str() {
         "read" | "readfile" | "cat" | "view" | "listdir" | "ls" | "notebookread" => "read",
-        "edit" | "multiedit" | "write" | "writefile" | "applypatch" | "replace"
-        | "strreplace" | "notebookedit" => "edit",
+        "edit" | "multiedit" | "write" | "writefile" | "applypatch" | "replace" | "strreplace"
+        | "notebookedit" => "edit",
         "grep" | "glob" | "search" | "find" | "codebasesearch" | "toolsearch" => "search",
         "bash" | "shell" | "exec" | "execcommand" | "runshellcommand" | "runcommand"
         | "terminal" | "powershell" => "execute",

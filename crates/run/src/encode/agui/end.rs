@@ -71,10 +71,7 @@ fn outcome(version: AgUi, over: &Over<'_>) -> Option<Object> {
             Some(Object::new().text("type", "cancelled"))
         }
         (Outcome::Stopped | Outcome::Replaced, AgUi::V0)
-        | (
-            Outcome::MaxTurns | Outcome::Failed | Outcome::Interrupted,
-            AgUi::V0 | AgUi::V1,
-        ) => None,
+        | (Outcome::MaxTurns | Outcome::Failed | Outcome::Interrupted, AgUi::V0 | AgUi::V1) => None,
     }
 }
 

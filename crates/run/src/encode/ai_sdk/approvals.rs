@@ -82,7 +82,9 @@ impl Approvals {
     ) {
         let approval = self.requests.get_mut(&tool.id);
         // Only the last request can be answered.
-        let Some(approval) = approval.filter(|approval| approval.request == request.id) else { return };
+        let Some(approval) = approval.filter(|approval| approval.request == request.id) else {
+            return;
+        };
         let answer = match verdict {
             Verdict::Allowed | Verdict::Answered => Answer::Yes,
             Verdict::Denied => Answer::No,

@@ -143,7 +143,11 @@ fn parent(dice: &mut Dice) -> Option<Id> {
 fn name(dice: &mut Dice) -> Id {
     let names = ["a", "b", "c", "a~2", "r", "r:a", "step-1", "r:a:result", "tasks", "", "\"\n"];
     let few = dice.below(3) > 0;
-    if few { dice.one(&names[..3].iter().map(|name| Arc::from(*name)).collect::<Vec<Id>>()) } else { Arc::from(dice.one(&names)) }
+    if few {
+        dice.one(&names[..3].iter().map(|name| Arc::from(*name)).collect::<Vec<Id>>())
+    } else {
+        Arc::from(dice.one(&names))
+    }
 }
 
 fn words(dice: &mut Dice) -> String {

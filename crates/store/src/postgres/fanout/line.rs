@@ -59,7 +59,7 @@ impl Line {
             // Runs at work, and those that ended since we looked, and well before.
             let look = "SELECT id, last FROM runs WHERE ended_at IS NULL
                         UNION ALL
-                        SELECT id, last FROM runs WHERE ended_at > now_ms() - 30000";
+                        SELECT id, last FROM runs WHERE closed > now_ms() - 30000";
             let look = client.prepare(look).await?;
             Ok(Line { client, channel, speak, look, driver, seen: HashMap::new() })
         })

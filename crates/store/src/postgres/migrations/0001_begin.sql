@@ -39,6 +39,8 @@ CREATE TABLE records (
 -- `token` is drawn by whoever begins, takes over or ends a run: if the connection is lost while the
 -- commit is under way, it tells them later whether the row is theirs.
 --
+-- `closed` is when the end was written here, whatever time the end itself tells.
+--
 -- A run's row is written again with every append. Nothing that changes then is in an index, and
 -- there is room beside it, so that the new version needs no new index entries.
 CREATE TABLE runs (
@@ -59,14 +61,15 @@ CREATE TABLE runs (
     ended_at    bigint,
     ended       text,
     summary     text,
+    closed      bigint,
     UNIQUE (session, epoch),
-    CHECK ((ended_at IS NULL) = (ended IS NULL) AND (ended_at IS NULL) = (summary IS NULL))
+    CHECK (num_nulls(ended_at, ended, summary, closed) IN (0, 4))
 ) WITH (fillfactor = 70);
 
 CREATE UNIQUE INDEX runs_by_key ON runs (session, key) WHERE key IS NOT NULL;
 CREATE INDEX runs_by_age ON runs (started DESC, serial DESC);
 CREATE INDEX runs_at_work ON runs (session) WHERE ended_at IS NULL;
-CREATE INDEX runs_by_end ON runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX runs_by_close ON runs (closed) WHERE closed IS NOT NULL;
 
 -- No reference to the run: it would be checked for every single event, and an event is only ever
 -- written by the statement that moves its run's row forward.

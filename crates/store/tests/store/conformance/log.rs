@@ -5,9 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use foxwedge_run::{Body, Event, Json, Text};
 use foxwedge_store::{Archive, NewRun, verify};
 
-use crate::sample::{
-    at_work, current, event, log, new_run, places, refusal, says, started, texts,
-};
+use crate::sample::{at_work, current, event, log, new_run, places, refusal, says, started, texts};
 
 pub(crate) async fn events_are_read_as_they_were_told(store: Arc<impl Archive>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
@@ -167,7 +165,8 @@ pub(crate) async fn a_run_that_is_not_there_has_no_log(store: Arc<impl Archive>)
 
 pub(crate) async fn unknown_events_keep_their_place(store: Arc<impl Archive>) {
     let (run, lease) = at_work(&*store, "s", "r").await;
-    let raw = "{\"run\":\"r\",\"epoch\":1,\"seq\":2,\"at\":5,\"type\":\"of-the-future\",\"x\":[1]}";
+    let raw =
+        "{\"runId\":\"r\",\"epoch\":1,\"seq\":2,\"at\":5,\"type\":\"of-the-future\",\"x\":[1]}";
     let future = foxwedge_run::wire::read(raw).expect("an event");
     assert!(matches!(future.body, Body::Unknown { .. }), "{future:?}");
     let events = vec![future.clone(), says(&run, 3, "x")];
@@ -193,8 +192,7 @@ pub(crate) async fn hostile_text_is_kept(store: Arc<impl Archive>) {
         "\\u0000 \\\\ \" ' ` ${x} %s {}",
         "",
     ];
-    let events: Vec<Event> =
-        (2..).zip(table).map(|(seq, words)| says(&run, seq, words)).collect();
+    let events: Vec<Event> = (2..).zip(table).map(|(seq, words)| says(&run, seq, words)).collect();
     store.append("r", &lease, events.clone()).await.expect("stored");
     assert_eq!(log(&*store, "r").await[1..], events);
     let progress = |seq, raw: &str| {

@@ -1,0 +1,89 @@
+/** The shared vectors: what goes in, and what has to come out in every implementation. */
+
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+import type { Answer, SomeSettings, Truth } from "../src/index.js";
+
+/** A vector. */
+export interface Vector {
+  readonly file: string;
+  readonly name: string;
+  readonly settings?: SomeSettings;
+  /** In which other orders the inputs have the same truth, each of them given twice. */
+  readonly order?: "any" | "within runs";
+  readonly inputs: readonly Input[];
+  readonly truth: Truth;
+  /** Runs and outcomes. */
+  readonly announced: readonly (readonly [string, string])[];
+  /** The codes. */
+  readonly warnings: readonly string[];
+  /** Run, call, request, and what whoever waits for it gets. */
+  readonly resolved?: readonly (readonly [string, string, string, string])[];
+  /** What the snapshot has beside the truth. */
+  readonly counts?: {
+    readonly waiting: number;
+    readonly dropped: number;
+    readonly runs: readonly object[];
+  };
+  /** Whether the log of it gives the same truth again. */
+  readonly replay?: boolean;
+}
+
+/** What is given: an event, a line, an answer, or nothing but the time. */
+export interface Input {
+  readonly now: number;
+  readonly event?: { readonly runId: string };
+  readonly line?: string;
+  readonly answer?: Answer;
+  readonly routed?: string;
+}
+
+/** All of them. */
+export function vectors(): Vector[] {
+  const beside = fileURLToPath(new URL("../../../../fixtures/run", import.meta.url));
+  const folder = process.env["FOXWEDGE_FIXTURES"] ?? beside;
+  const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
+  return files.sort().map((file) => {
+    const vector = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as Vector;
+    return { ...vector, file };
+  });
+}
+
+/** Other orders of the inputs of a vector. */
+export function otherOrders({ order, inputs }: Vector): Input[][] {
+  switch (order) {
+    case undefined:
+      return [];
+    case "any":
+      return orders([...inputs]);
+    case "within runs": {
+      const runs = [...new Set(inputs.map((input) => input.event?.runId))];
+      const groups = runs.map((run) => inputs.filter((input) => input.event?.runId === run));
+      const [first = [], ...others] = groups.map(orders);
+      return first.map((order, at) => [
+        ...order,
+        ...others.flatMap((other) => other[at % other.length] ?? []),
+      ]);
+    }
+  }
+}
+
+/** Every order of a few things; some orders of many. */
+function orders<T>(things: T[]): T[][] {
+  if (things.length > 5) return Array.from({ length: 120 }, (_, seed) => shuffled(things, seed));
+  if (things.length < 2) return [things];
+  return things.flatMap((first, at) => {
+    const rest = [...things.slice(0, at), ...things.slice(at + 1)];
+    return orders(rest).map((order) => [first, ...order]);
+  });
+}
+
+function shuffled<T>(things: T[], seed: number): T[] {
+  let state = seed + 1;
+  const keyed = things.map((thing) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return { key: state, thing };
+  });
+  return keyed.sort((one, other) => one.key - other.key).map(({ thing }) => thing);
+}

@@ -1,0 +1,318 @@
+//! The calls of a run as its follower knows them: which one an id means, and in which turn it is.
+//!
+//! Ids repeat in real streams, so a call is its turn and its id; a result without a turn goes to
+//! the call of its id that is open. Two calls of one turn that share an id are told apart by a
+//! number behind the second one's.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use crate::{CallRef, Id, Json, Verdict};
+
+/// How far a call is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Somebody spoke of it before it was made.
+    Foretold,
+    /// Its arguments are coming.
+    Writing,
+    /// Its arguments are there.
+    Complete,
+    /// It has its result.
+    Settled,
+}
+
+/// Whether a person is asked about a call.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// No.
+    Never,
+    /// Yes, under this request.
+    Open(Id),
+    /// Yes, and somebody answered.
+    Replied(Verdict),
+}
+
+/// What is known about a call.
+pub(super) struct Known {
+    /// How it is told.
+    pub(super) call: CallRef,
+    pub(super) name: Option<Id>,
+    pub(super) parent: Option<Id>,
+    pub(super) stage: Stage,
+    pub(super) asked: Asked,
+    /// Somebody other than the person who was asked said no.
+    pub(super) refused: bool,
+    /// The model's provider runs it.
+    pub(super) by_provider: bool,
+    /// It has been told with its arguments.
+    told: bool,
+    /// The message that makes it.
+    home: Option<Id>,
+    input: Option<u64>,
+}
+
+impl Known {
+    fn new(call: CallRef, home: Option<Id>) -> Known {
+        Known {
+            call,
+            name: None,
+            parent: None,
+            stage: Stage::Foretold,
+            asked: Asked::Never,
+            refused: false,
+            by_provider: false,
+            told: false,
+            home,
+            input: None,
+        }
+    }
+}
+
+/// Every call of a run.
+#[derive(Default)]
+pub(super) struct Calls {
+    known: Vec<Known>,
+    by_id: BTreeMap<Option<Id>, Vec<usize>>,
+    /// Complete, and without a result.
+    open: BTreeSet<usize>,
+}
+
+impl Calls {
+    /// The call of a message with this id: known already, or new.
+    pub(super) fn announce(
+        &mut self,
+        id: Option<&Id>,
+        turn: u32,
+        home: &Id,
+        input: Option<&Json>,
+    ) -> usize {
+        let found = self.of_id(id).find(|(_, known)| match (&known.home, known.stage) {
+            (Some(other), Stage::Foretold | Stage::Writing) => other == home,
+            // A message that is told again, and not two calls that look alike.
+            (Some(other), Stage::Complete | Stage::Settled) => {
+                let alike = known.input.is_none() || input.is_none() || known.input == print(input);
+                other == home && id.is_some() && alike
+            }
+            (None, _) => known.asked != Asked::Never || known.call.turn == Some(turn),
+        });
+        let number = match found {
+            Some((number, _)) => number,
+            None => self.add(id, turn),
+        };
+        if let Some(known) = self.known.get_mut(number) {
+            known.home = Some(home.clone());
+        }
+        number
+    }
+
+    /// A call that somebody speaks of: known already, or one that is still to come.
+    pub(super) fn mention(&mut self, id: Option<&Id>, turn: u32) -> usize {
+        self.find(id).unwrap_or_else(|| self.add(id, turn))
+    }
+
+    /// The call that a result with this id belongs to: one that is open, in the last turn that
+    /// has one; else the last one that had the id.
+    pub(super) fn find(&self, id: Option<&Id>) -> Option<usize> {
+        let unsettled = || self.of_id(id).filter(|(_, known)| known.stage != Stage::Settled);
+        let newest = unsettled().map(|(_, known)| known.call.turn).max();
+        unsettled()
+            .find(|(_, known)| Some(known.call.turn) == newest)
+            .or_else(|| self.of_id(id).last())
+            .map(|(number, _)| number)
+    }
+
+    /// Notes that the arguments are there. Says whether that is new. Arguments that were put
+    /// together from pieces are not given: the line that has them whole may spell them otherwise.
+    pub(super) fn complete(&mut self, number: usize, input: Option<&Json>) -> bool {
+        let Some(known) = self.known.get_mut(number) else { return false };
+        match known.stage {
+            Stage::Foretold | Stage::Writing => {
+                known.stage = Stage::Complete;
+                self.open.insert(number);
+            }
+            Stage::Complete | Stage::Settled => {}
+        }
+        if known.input.is_none() {
+            known.input = print(input);
+        }
+        !std::mem::replace(&mut known.told, true)
+    }
+
+    /// Notes that the call has its result.
+    pub(super) fn settle(&mut self, number: usize) {
+        self.open.remove(&number);
+        if let Some(known) = self.known.get_mut(number) {
+            known.stage = Stage::Settled;
+        }
+    }
+
+    pub(super) fn get(&self, number: usize) -> Option<&Known> {
+        self.known.get(number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut Known> {
+        self.known.get_mut(number)
+    }
+
+    /// How a call is told.
+    pub(super) fn reference(&self, number: usize) -> CallRef {
+        self.known.get(number).map(|known| known.call.clone()).unwrap_or_default()
+    }
+
+    /// The calls that have no result yet.
+    pub(super) fn open(&self) -> impl Iterator<Item = (usize, &Known)> {
+        self.open.iter().filter_map(|number| Some((*number, self.known.get(*number)?)))
+    }
+
+    /// The open calls that somebody outside of the agent may have to answer.
+    pub(super) fn waiting(&self) -> Vec<CallRef> {
+        let waits = |known: &Known| match known.asked {
+            Asked::Open(_) => true,
+            Asked::Never | Asked::Replied(_) => known.parent.is_none() && !known.by_provider,
+        };
+        self.open().filter(|(_, known)| waits(known)).map(|(_, known)| known.call.clone()).collect()
+    }
+
+    fn of_id(&self, id: Option<&Id>) -> impl Iterator<Item = (usize, &Known)> {
+        let numbers = self.by_id.get(&id.cloned()).map_or(&[][..], Vec::as_slice);
+        numbers.iter().filter_map(|number| Some((*number, self.known.get(*number)?)))
+    }
+
+    fn add(&mut self, id: Option<&Id>, turn: u32) -> usize {
+        let same = self.of_id(id).filter(|(_, known)| known.call.turn == Some(turn)).count();
+        let told = match (id, same) {
+            (Some(id), 1..) => Some(format!("{id}#{}", same + 1).into()),
+            (id, _) => id.cloned(),
+        };
+        let number = self.known.len();
+        self.known.push(Known::new(CallRef { id: told, turn: Some(turn) }, None));
+        let numbers = self.by_id.entry(id.cloned()).or_default();
+        // An agent may use one id for ever: what is settled and of an earlier turn is not meant.
+        numbers.retain(|number| {
+            let known = self.known.get(*number);
+            let is_past =
+                |known: &Known| known.stage == Stage::Settled && known.call.turn != Some(turn);
+            !known.is_some_and(is_past)
+        });
+        numbers.push(number);
+        number
+    }
+}
+
+/// A mark by which arguments are known again, however they are spelled.
+fn print(input: Option<&Json>) -> Option<u64> {
+    let raw = input?.raw();
+    let value: Option<serde_json::Value> = serde_json::from_str(raw).ok();
+    let mut hasher = DefaultHasher::new();
+    value.map_or_else(|| raw.to_owned(), |value| value.to_string()).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    fn told(calls: &Calls, number: usize) -> String {
+        let CallRef { id, turn } = calls.reference(number);
+        format!("{}@{}", id.as_deref().unwrap_or("-"), turn.unwrap_or(0))
+    }
+
+    #[test]
+    fn an_id_means_the_call_that_is_open() {
+        let mut calls = Calls::default();
+        let (id, home): (Id, Id) = ("x".into(), "m1".into());
+        let first = calls.announce(Some(&id), 1, &home, None);
+        calls.complete(first, None);
+        assert_eq!(calls.find(Some(&id)), Some(first));
+        calls.settle(first);
+        let second = calls.announce(Some(&id), 2, &"m2".into(), None);
+        calls.complete(second, None);
+        assert_eq!(calls.find(Some(&id)), Some(second));
+        calls.settle(second);
+        assert_eq!([told(&calls, first), told(&calls, second)], ["x@1", "x@2"]);
+        assert_eq!(calls.open().count(), 0);
+    }
+
+    #[test]
+    fn of_two_open_calls_of_one_id_the_newer_one_is_meant() {
+        let mut calls = Calls::default();
+        let id: Id = "x".into();
+        let old = calls.announce(Some(&id), 1, &"m1".into(), None);
+        calls.complete(old, None);
+        let new = calls.announce(Some(&id), 2, &"m2".into(), None);
+        calls.complete(new, None);
+        assert_eq!(calls.find(Some(&id)), Some(new));
+        calls.settle(new);
+        assert_eq!(calls.find(Some(&id)), Some(old));
+    }
+
+    #[test]
+    fn a_late_result_goes_to_the_last_call_of_its_id() {
+        let mut calls = Calls::default();
+        let id: Id = "x".into();
+        let call = calls.announce(Some(&id), 1, &"m1".into(), None);
+        calls.complete(call, None);
+        calls.settle(call);
+        assert_eq!(calls.find(Some(&id)), Some(call));
+        assert_eq!(calls.find(Some(&"y".into())), None);
+    }
+
+    #[test]
+    fn two_calls_of_one_turn_with_one_id_stay_two() {
+        let mut calls = Calls::default();
+        let (id, home): (Id, Id) = ("x".into(), "m1".into());
+        let (one, two) = (Json::parse("1").unwrap(), Json::parse("2").unwrap());
+        let first = calls.announce(Some(&id), 1, &home, Some(&one));
+        calls.complete(first, Some(&one));
+        let again = calls.announce(Some(&id), 1, &home, Some(&one));
+        let second = calls.announce(Some(&id), 1, &home, Some(&two));
+        calls.complete(second, Some(&two));
+        assert_eq!((again, told(&calls, second).as_str()), (first, "x#2@1"));
+        assert_eq!(calls.find(Some(&id)), Some(first));
+        calls.settle(first);
+        assert_eq!(calls.find(Some(&id)), Some(second));
+    }
+
+    #[test]
+    fn calls_without_ids_answer_in_their_order() {
+        let mut calls = Calls::default();
+        let home: Id = "m1".into();
+        let first = calls.announce(None, 1, &home, None);
+        calls.complete(first, None);
+        let second = calls.announce(None, 1, &home, None);
+        calls.complete(second, None);
+        assert_ne!(first, second);
+        assert_eq!(calls.find(None), Some(first));
+        calls.settle(first);
+        assert_eq!(calls.find(None), Some(second));
+    }
+
+    #[test]
+    fn a_call_behind_its_result_is_told_and_not_open() {
+        let mut calls = Calls::default();
+        let id: Id = "x".into();
+        let answered = calls.mention(Some(&id), 1);
+        calls.settle(answered);
+        let call = calls.announce(Some(&id), 1, &"m1".into(), None);
+        assert_eq!((call, calls.complete(call, None)), (answered, true));
+        assert_eq!(calls.open().count(), 0);
+        let next = calls.announce(Some(&id), 2, &"m2".into(), None);
+        assert_ne!(next, answered);
+    }
+
+    #[test]
+    fn a_call_that_was_asked_about_first_is_one_call() {
+        let mut calls = Calls::default();
+        let id: Id = "x".into();
+        let asked = calls.mention(Some(&id), 0);
+        if let Some(known) = calls.get_mut(asked) {
+            known.asked = Asked::Open("request".into());
+        }
+        assert_eq!(calls.announce(Some(&id), 1, &"m1".into(), None), asked);
+        assert_eq!(told(&calls, asked), "x@0");
+    }
+}

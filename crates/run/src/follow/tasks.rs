@@ -1,0 +1,179 @@
+//! Lists of tasks, which agents keep by calling a tool.
+
+use crate::{Id, Json, Task, TaskStatus, follow::fields::Fields};
+
+/// The whole list, if the tool is one that writes it whole.
+pub(super) fn written(tool: &str, input: &Json) -> Option<Vec<Task>> {
+    match tool {
+        "TodoWrite" | "todo_write" | "write_todos" => {}
+        _ => return None,
+    }
+    let input = Fields::read(input.raw())?;
+    let list = ["todos", "tasks", "items"].into_iter().find(|name| input.is_list(name))?;
+    let tasks = input.list(list).into_iter().filter_map(|raw| Fields::read(raw.get()));
+    Some(tasks.map(|task| read(&task)).collect())
+}
+
+/// A list that is changed one task at a time, by `TaskCreate` and `TaskUpdate`.
+#[derive(Default)]
+pub(super) struct TaskList {
+    tasks: Vec<Task>,
+}
+
+impl TaskList {
+    /// The list as it is after a call that did its work; nothing if the call is not about it.
+    /// `outcome` is what the tool said about what it did.
+    pub(super) fn changed(
+        &mut self,
+        tool: &str,
+        input: &Json,
+        outcome: Option<&Fields<'_>>,
+    ) -> Option<Vec<Task>> {
+        let input = Fields::read(input.raw())?;
+        match tool {
+            "TaskCreate" => {
+                let made = outcome.and_then(|outcome| outcome.object("task"));
+                let id = made.and_then(|task| task.id("id"));
+                self.tasks.push(Task { id, ..read(&input) });
+            }
+            "TaskUpdate" => self.update(&input)?,
+            _ => return None,
+        }
+        Some(self.tasks.clone())
+    }
+
+    fn update(&mut self, input: &Fields<'_>) -> Option<()> {
+        let id = input.id("taskId").or_else(|| input.id("id"))?;
+        let place = self.tasks.iter().position(|task| task.id.as_ref() == Some(&id));
+        if input.text("status").as_deref() == Some("deleted") {
+            place.map(|place| self.tasks.remove(place))?;
+            return Some(());
+        }
+        let place = place.unwrap_or_else(|| {
+            // Made before the stream began.
+            let content = format!("#{id}");
+            self.tasks.push(Task { id: Some(id), content, ..nothing() });
+            self.tasks.len() - 1
+        });
+        let task = self.tasks.get_mut(place)?;
+        if let Some(content) = content(input) {
+            task.content = content;
+        }
+        if let Some(word) = input.text("status") {
+            task.status = status(&word);
+        }
+        if let Some(active) = input.words("activeForm") {
+            task.active = Some(active);
+        }
+        Some(())
+    }
+}
+
+fn read(task: &Fields<'_>) -> Task {
+    let id: Option<Id> = task.id("id");
+    let status = task.text("status").map_or(TaskStatus::Pending, |word| status(&word));
+    let active = task.words("activeForm");
+    Task { id, content: content(task).unwrap_or_default(), status, active }
+}
+
+fn content(task: &Fields<'_>) -> Option<String> {
+    ["content", "subject", "description", "text"].into_iter().find_map(|name| task.words(name))
+}
+
+fn status(word: &str) -> TaskStatus {
+    match word {
+        "pending" => TaskStatus::Pending,
+        "in_progress" => TaskStatus::InProgress,
+        "completed" => TaskStatus::Completed,
+        "paused" => TaskStatus::Paused,
+        _ => TaskStatus::Unknown,
+    }
+}
+
+fn nothing() -> Task {
+    Task { id: None, content: String::new(), status: TaskStatus::Pending, active: None }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    fn line(tasks: &[Task]) -> String {
+        let told = tasks.iter().map(|task| {
+            let Task { id, content, status, active } = task;
+            let (id, active) = (id.as_deref().unwrap_or("-"), active.as_deref().unwrap_or("-"));
+            format!("{id} {content} {status:?} {active}")
+        });
+        told.collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn a_list_is_read_in_the_words_of_its_agent() {
+        let table = [
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"a","status":"in_progress","activeForm":"doing a"}]}"#,
+                Some("- a InProgress doing a"),
+            ),
+            (
+                "todo_write",
+                r#"{"todos":[{"id":"1","content":"a","status":"pending"},7,{"id":2}]}"#,
+                Some("1 a Pending -; 2  Pending -"),
+            ),
+            (
+                "write_todos",
+                r#"{"todos":[{"description":"a","status":"cancelled"}]}"#,
+                Some("- a Unknown -"),
+            ),
+            ("TodoWrite", r#"{"todos":[]}"#, Some("")),
+            ("TodoWrite", r#"{"todos":7}"#, None),
+            ("TodoWrite", "[]", None),
+            ("Bash", r#"{"todos":[]}"#, None),
+        ];
+        for (tool, input, expected) in table {
+            let tasks = written(tool, &Json::parse(input).unwrap());
+            assert_eq!(tasks.as_deref().map(line).as_deref(), expected, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn a_list_grows_task_by_task() {
+        let mut list = TaskList::default();
+        let table = [
+            ("TaskCreate", r#"{"subject":"a"}"#, r#"{"task":{"id":"1"}}"#, Some("1 a Pending -")),
+            (
+                "TaskCreate",
+                r#"{"subject":"b","activeForm":"doing b"}"#,
+                r#"{"task":{"id":2}}"#,
+                Some("1 a Pending -; 2 b Pending doing b"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"1","status":"completed"}"#,
+                "{}",
+                Some("1 a Completed -; 2 b Pending doing b"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"1","status":"deleted"}"#,
+                "{}",
+                Some("2 b Pending doing b"),
+            ),
+            (
+                "TaskUpdate",
+                r#"{"taskId":"9","status":"in_progress"}"#,
+                "{}",
+                Some("2 b Pending doing b; 9 #9 InProgress -"),
+            ),
+            ("TaskUpdate", r#"{"taskId":"5","status":"deleted"}"#, "{}", None),
+            ("TaskUpdate", r#"{"status":"completed"}"#, "{}", None),
+            ("TaskList", "{}", "{}", None),
+        ];
+        for (tool, input, outcome, expected) in table {
+            let outcome = Fields::read(outcome);
+            let tasks = list.changed(tool, &Json::parse(input).unwrap(), outcome.as_ref());
+            assert_eq!(tasks.as_deref().map(line).as_deref(), expected, "{tool} {input}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What followers make of streams.
+
+mod story;
+mod recordings;
+mod laws;
+mod states;
+mod claude;
+mod others;
+mod hostile;
+mod machine;

@@ -1,0 +1,632 @@
+//! Claude Code, where the recordings do not reach.
+
+use crate::{
+    Body, Event, Outcome,
+    follow::{
+        Exit, Follower, Source, State,
+        tests::story::{becomes, told},
+    },
+};
+
+const START: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[]}"#;
+const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"x","name":"T","input":{"a":1}}]}}"#;
+const PROMPT: &str = r#"{"type":"user","message":{"role":"user","content":"go"}}"#;
+const RESULT: &str = r#"{"type":"result","subtype":"success","result":"words"}"#;
+const IDLE: &str = r#"{"type":"system","subtype":"session_state_changed","state":"idle"}"#;
+
+fn claude(stream: &str, expected: &str) {
+    becomes(Source::ClaudeCode, stream, expected);
+}
+
+fn started() -> Follower {
+    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    follower.line(START);
+    follower
+}
+
+/// The words behind `ended`, of the last event.
+fn end(events: &[Event]) -> String {
+    let last = told(events).pop().unwrap_or_default();
+    last.strip_prefix("ended ").map_or_else(|| format!("no end: {last}"), str::to_owned)
+}
+
+#[test]
+fn a_part_that_ends_before_its_line_is_told_once() {
+    let events = r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":[]}
+        {"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}
+        {"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi \ud83d"}}}
+        {"type":"stream_event","event":{"type":"content_block_stop","index":0}}
+        {"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"T","input":{}}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\": 1}"}}}
+        {"type":"stream_event","event":{"type":"content_block_stop","index":1}}
+        {"type":"stream_event","event":{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"y","name":"T","input":{}}}}
+        {"type":"stream_event","event":{"type":"content_block_stop","index":2}}
+        {"type":"stream_event","event":{"type":"content_block_start","index":3,"content_block":{"type":"thinking","thinking":"hm"}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","index":3,"delta":{"type":"signature_delta","signature":"s"}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","index":3,"delta":{"type":"hum_delta"}}}
+        {"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":3,"output_tokens":9}}}
+        {"type":"stream_event","event":{"type":"message_stop"}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"Hi 😀"},{"type":"tool_use","id":"x","name":"T","input":{"a":1,"b":2}},{"type":"tool_use","id":"y","name":"T","input":{}},{"type":"thinking","thinking":"hm"}]}}
+        {"type":"stream_event","event":{"type":"error","error":{"type":"overloaded_error","message":"busy"}}}
+    "#;
+    claude(
+        events,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 ready 0
+        2 turn 1 m1
+        4 text m1 +"Hi �"
+        6 call x@1 T pending
+        7 arguments x@1 +"{\"a\": 1}"
+        8 call x@1 T running {"a": 1}
+        9 call y@1 T pending
+        10 call y@1 T running {}
+        11 thought m1 +"hm"
+        13 unknown stream_event:hum_delta {"type":"stream_event","event":{"type":"content_block_delta"…
+        14 usage 3/9 cached 0 reasoning 0
+        16 text m1 ="Hi 😀"
+        16 thought m1 ="hm"
+        17 problem overloaded_error "busy"
+        "#,
+    );
+}
+
+#[test]
+fn what_is_printed_again_is_not_told_again() {
+    claude(
+        r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":[]}
+        {"type":"assistant","uuid":"1","message":{"id":"m1","content":[{"type":"text","text":"a"}]}}
+        {"type":"assistant","uuid":"1","message":{"id":"m1","content":[{"type":"text","text":"a"}]}}
+        {"type":"assistant","uuid":"2","message":{"id":"m1","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"x","name":"T","input":{}}]}}
+        {"type":"assistant","uuid":"3","message":{"id":"m1","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"x","name":"T","input":{}},{"type":"text","text":"a"}]}}
+        {"type":"user","uuid":"4","message":{"content":[{"type":"tool_result","tool_use_id":"x","content":"ok"}]}}
+        {"type":"user","uuid":"4","message":{"content":[{"type":"tool_result","tool_use_id":"x","content":"ok"}]}}
+        {"type":"assistant","uuid":"5","message":{"id":"m1","content":[{"type":"tool_use","id":"x","name":"T","input":{ }}]}}
+        {"type":"assistant","uuid":"6","message":{"id":"m1","content":[{"type":"tool_use","id":"x","name":"T","input":{"other":1}}]}}
+        {"type":"user","uuid":"7","message":{"content":[{"type":"tool_result","tool_use_id":"x","content":"other"}]}}
+        "#,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 ready 0
+        2 turn 1 m1
+        2 text m1 ="a"
+        4 call x@1 T running {}
+        5 text m1 ="a"
+        6 result x@1 T Ok "ok"
+        9 call x#2@1 T running {"other":1}
+        10 result x#2@1 T Ok "other"
+        "#,
+    );
+}
+
+#[test]
+fn every_kind_of_block_is_told() {
+    claude(
+        r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":["T"],"mcp_servers":[{"name":"w","status":"pending"}]}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"server_tool_use","id":"w","name":"web_search","input":{"query":"fox"}}]}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"web_search_tool_result","tool_use_id":"w","content":[{"type":"web_search_result","title":"Fox"}]}]}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"mcp_tool_use","id":"v","name":"get","input":{}},{"type":"mcp_tool_result","tool_use_id":"v","is_error":true,"content":[]}]}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"server_tool_use","id":"u","name":"web_fetch","input":{}},{"type":"web_fetch_tool_result","tool_use_id":"u","content":{"type":"web_fetch_tool_result_error"}}]}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"redacted_thinking","data":"x"},{"type":"hologram"},7]}}
+        {"type":"assistant","message":{"id":"m1","content":"plain words"}}
+        {"type":"assistant","message":{"content":[{"type":"text","text":"no id"}]}}
+        {"type":"assistant","message":{"content":[{"type":"text","text":"still the same"}]}}
+        {"type":"user","message":{"content":[{"type":"image"},{"type":"text","text":"a note"}]}}
+        {"type":"assistant","message":{"content":[{"type":"text","text":"another"},{"type":"text","text":""}]}}
+        {"type":"assistant","message":{"id":"m4","content":{"odd":1}}}
+        "#,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 not ready 1
+        2 turn 1 m1
+        2 call w@1 web_search running {"query":"fox"}
+        3 result w@1 web_search Ok [{"type":"web_search_result","title":"Fox"}]
+        4 call v@1 get running {}
+        4 result v@1 get Error []
+        5 call u@1 web_fetch running {}
+        5 result u@1 web_fetch Error {"type":"web_fetch_tool_result_error"}
+        6 unknown block:redacted_thinking {"type":"redacted_thinking","data":"x"}
+        6 unknown block:hologram {"type":"hologram"}
+        6 unknown block 7
+        7 text m1 ="plain words"
+        8 turn 2 -
+        8 text - ="no id"
+        9 text - ="still the same"
+        10 unknown block:image {"type":"image"}
+        10 activity note - "a note"
+        11 turn 3 -
+        11 text - ="another"
+        12 turn 4 m4
+        12 unknown content {"odd":1}
+        "#,
+    );
+}
+
+#[test]
+fn a_call_of_the_provider_is_not_waited_for() {
+    let mut follower = started();
+    follower.line(r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"server_tool_use","id":"w","name":"web_search","input":{}}]}}"#);
+    assert_eq!(follower.state(), State::Streaming);
+}
+
+#[test]
+fn sub_agents_speak_under_the_call_they_work_for() {
+    claude(
+        r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":[]}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"a","name":"Task","input":{}}]}}
+        {"type":"assistant","parent_tool_use_id":"a","message":{"id":"s1","content":[{"type":"tool_use","id":"b","name":"Task","input":{}}]}}
+        {"type":"assistant","message":{"id":"m2","content":[{"type":"text","text":"meanwhile"}]}}
+        {"type":"stream_event","parent_tool_use_id":"b","event":{"type":"message_start","message":{"id":"s2"}}}
+        {"type":"stream_event","event":{"type":"message_start","message":{"id":"m3"}}}
+        {"type":"stream_event","parent_tool_use_id":"b","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"deep"}}}
+        {"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"up"}}}
+        {"type":"assistant","parent_tool_use_id":"b","message":{"id":"s2","content":[{"type":"text","text":"deep"},{"type":"tool_use","id":"c","name":"TodoWrite","input":{"todos":[]}}]}}
+        {"type":"user","parent_tool_use_id":"b","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}}
+        {"type":"assistant","parent_tool_use_id":"nobody","message":{"id":"s3","content":[{"type":"tool_use","id":"d","name":"T","input":{}}]}}
+        {"type":"assistant","parent_tool_use_id":"b","message":{"id":"s4","content":[{"type":"tool_use","id":"c","name":"T","input":{}}]}}
+        {"type":"user","parent_tool_use_id":"b","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"again"}]}}
+        "#,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 ready 0
+        2 turn 1 m1
+        2 call a@1 Task running {}
+        3 call b@1 Task running under a {}
+        4 turn 2 m2
+        4 text m2 ="meanwhile"
+        6 turn 3 m3
+        7 text s2 under b +"deep"
+        8 text m3 +"up"
+        9 text s2 under b ="deep"
+        9 call c@1 TodoWrite running under b {"todos":[]}
+        10 result c@1 TodoWrite Ok "ok"
+        11 call d@3 T running under nobody {}
+        12 call c#2@1 T running under b {}
+        13 result c#2@1 T Ok "again"
+        "#,
+    );
+}
+
+#[test]
+fn a_task_list_is_told_when_it_changes() {
+    claude(
+        r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":[]}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"x","name":"TodoWrite","input":{"todos":[{"content":"one","status":"in_progress","activeForm":"doing one"}]}}]}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"y","name":"TaskCreate","input":{"subject":"two"}}]}}
+        {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"y","content":"Task #1 created"}]},"tool_use_result":{"task":{"id":"1","subject":"two"}}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"z","name":"TaskUpdate","input":{"taskId":"1","status":"completed"}}]}}
+        {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"z","is_error":true,"content":"no"}]}}
+        "#,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 ready 0
+        2 turn 1 m1
+        2 call x@1 TodoWrite running {"todos":[{"content":"one","status":"in_progress","activeFor…
+        2 tasks InProgress one
+        3 call y@1 TaskCreate running {"subject":"two"}
+        4 result y@1 TaskCreate Ok "Task #1 created"
+        4 tasks Pending two
+        5 call z@1 TaskUpdate running {"taskId":"1","status":"completed"}
+        6 result z@1 TaskUpdate Error "no"
+        "#,
+    );
+}
+
+#[test]
+fn a_request_is_answered_in_the_words_of_its_host() {
+    let ask = r#"{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"T","input":{"a":1},"tool_use_id":"x"}}"#;
+    let question = r#"{"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"AskUserQuestion","input":{"questions":[{"question":"One?"},{"question":"Two?"}]},"tool_use_id":"x"}}"#;
+    let table = [
+        (ask, r#"{"behavior":"allow"}"#, "replied x@1 q Allowed -"),
+        (ask, r#"{"behavior":"allow","updatedInput":{"a":1}}"#, "replied x@1 q Allowed -"),
+        (ask, r#"{"behavior":"allow","updatedInput":{"a":2}}"#, r#"replied x@1 q Allowed {"a":2}"#),
+        (ask, r#"{"behavior":"deny","message":"no"}"#, r#"replied x@1 q Denied "no""#),
+        (ask, r#"{}"#, "replied x@1 q Denied -"),
+        (
+            question,
+            r#"{"behavior":"allow","updatedInput":{"answers":{"One?":"1"}}}"#,
+            r#"replied x@1 q Answered {"One?":"1"}"#,
+        ),
+        (question, r#"{"behavior":"deny","message":"later"}"#, r#"replied x@1 q Denied "later""#),
+    ];
+    for (ask, response, expected) in table {
+        let mut follower = started();
+        follower.line(CALL);
+        follower.line(ask);
+        assert!(matches!(follower.state(), State::Waiting { .. }));
+        let answer = format!(
+            r#"{{"type":"control_response","response":{{"subtype":"success","request_id":"q","response":{response}}}}}"#
+        );
+        assert_eq!(told(&follower.host_line(&answer)), [expected], "{response}");
+        assert_eq!(follower.host_line(&answer), [], "a second answer: {response}");
+    }
+    let mut follower = started();
+    follower.line(CALL);
+    let asked = told(&follower.line(question));
+    let expected = r#"asked x@1 q Question "One?\nTwo?" [{"question":"One?"},{"question":"Two?"}]"#;
+    assert_eq!(asked, [expected]);
+    let failure = r#"{"type":"control_response","response":{"subtype":"error","request_id":"q","error":"broken"}}"#;
+    assert_eq!(told(&follower.host_line(failure)), [r#"replied x@1 q Denied "broken""#]);
+}
+
+#[test]
+fn a_request_before_its_call_is_one_call() {
+    claude(
+        r#"
+        {"type":"system","subtype":"init","session_id":"s","tools":[]}
+        {"type":"control_request","request_id":"q","request":{"subtype":"can_use_tool","tool_name":"T","input":{"a":1},"tool_use_id":"x","description":"do it"}}
+        {"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"x","name":"T","input":{"a":1}}]}}
+        {"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","content":"ok"}]}}
+        "#,
+        r#"
+        1 started claude-code model=- session=s
+        1 tools v1 ready 0
+        2 call x@0 T - {"a":1}
+        2 asked x@0 q Approval "do it" -
+        3 turn 1 m1
+        4 replied x@0 q Allowed -
+        4 result x@0 T Ok "ok"
+        "#,
+    );
+}
+
+#[test]
+fn how_a_call_ended_is_said_by_whoever_knows() {
+    let rejected = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+    let plain = r#""is_error":true"#;
+    let table = [
+        (r#""is_error":false"#, "fine", "", "Ok"),
+        ("", "fine", "", "Ok"),
+        ("", "cut", r#","tool_use_result":{"interrupted":true}"#, "Interrupted"),
+        (plain, "broke", "", "Error"),
+        (plain, "[Request interrupted by user for tool use]", "", "Interrupted"),
+        (plain, rejected, "", "Interrupted"),
+        (
+            plain,
+            "no",
+            r#","tool_result_meta":[{"id":"x","non_execution_kind":"permission-rule"}]"#,
+            "Denied",
+        ),
+        (
+            plain,
+            "no",
+            r#","tool_result_meta":[{"id":"x","permission_decision":{"decision":"reject"}}]"#,
+            "Denied",
+        ),
+        (
+            plain,
+            "no",
+            r#","tool_result_meta":[{"id":"y","permission_decision":{"decision":"reject"}}]"#,
+            "Error",
+        ),
+        (
+            plain,
+            "Claude requested permissions to use T, but you haven't granted it yet.",
+            "",
+            "Denied",
+        ),
+    ];
+    for (flag, content, rest, expected) in table {
+        let mut follower = started();
+        follower.line(CALL);
+        let comma = if flag.is_empty() { "" } else { "," };
+        let line = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"x","content":"{content}"{comma}{flag}}}]}}{rest}}}"#
+        );
+        let told = told(&follower.line(&line)).join("; ");
+        assert!(told.starts_with(&format!("result x@1 T {expected} ")), "{line}\n{told}");
+    }
+}
+
+#[test]
+fn a_hook_that_says_no_denies() {
+    let mut follower = started();
+    follower.line(CALL);
+    follower.line(r#"{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback","callback_id":"c","tool_use_id":"x"}}"#);
+    follower.host_line(r#"{"type":"control_response","response":{"subtype":"success","request_id":"h","response":{"hookSpecificOutput":{"permissionDecision":"deny"}}}}"#);
+    let result = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","content":"blocked","is_error":true}]}}"#;
+    assert_eq!(told(&follower.line(result)), [r#"result x@1 T Denied "blocked""#]);
+}
+
+#[test]
+fn an_interrupt_stops_what_is_at_work_and_nothing_else() {
+    let interrupt =
+        r#"{"type":"control_request","request_id":"i","request":{"subtype":"interrupt"}}"#;
+    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    assert_eq!(follower.host_line(interrupt), []);
+    follower.host_line(PROMPT);
+    let events = told(&follower.host_line(interrupt));
+    assert_eq!(events, ["started claude-code model=- session=-", "stop 3000"]);
+    assert_eq!(follower.host_line(interrupt), []);
+    // It died of it.
+    assert_eq!(end(&follower.finish(Exit::Signal(15))), "stopped");
+    assert_eq!(follower.host_line(interrupt), []);
+}
+
+#[test]
+fn a_result_says_how_the_run_ended() {
+    let table = [
+        (r#""subtype":"success","result":"words""#, r#"completed ="words""#),
+        (r#""subtype":"success","result":"""#, "-"),
+        (r#""subtype":"success""#, "-"),
+        (
+            r#""subtype":"success","result":"words","terminal_reason":"completed""#,
+            r#"completed ="words""#,
+        ),
+        (r#""subtype":"success","result":"words","stop_reason":"refusal""#, r#"refused ="words""#),
+        (r#""subtype":"success","structured_output":{"a":1}"#, r#"completed ="{\"a\":1}""#),
+        (
+            r#""subtype":"success","is_error":true,"result":"API Error: 400","api_error_status":400"#,
+            r#"failed problem 400 "API Error: 400" fatal"#,
+        ),
+        (
+            r#""subtype":"error_max_turns","is_error":true,"errors":["too many"]"#,
+            r#"max_turns problem error_max_turns "too many" fatal"#,
+        ),
+        (
+            r#""subtype":"error_max_budget_usd","is_error":true"#,
+            r#"failed problem error_max_budget_usd "the agent says that the run failed" fatal"#,
+        ),
+        (
+            r#""subtype":"error_during_execution","is_error":false"#,
+            r#"failed problem error_during_execution "the agent says that the run failed" fatal"#,
+        ),
+        (
+            r#""subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools","errors":["[ede]"]"#,
+            "stopped",
+        ),
+        (
+            r#""subtype":"success","terminal_reason":"sunset","result":"words""#,
+            r#"completed ="words""#,
+        ),
+        (
+            r#""subtype":"error","is_error":true,"terminal_reason":"sunset","result":"words""#,
+            r#"failed problem sunset "words" fatal"#,
+        ),
+    ];
+    for (fields, expected) in table {
+        let mut follower = started();
+        assert_eq!(follower.line(&format!(r#"{{"type":"result",{fields}}}"#)), [], "{fields}");
+        let events = follower.finish(Exit::Code(0));
+        assert_eq!(end(&events), expected, "{fields}");
+        let odd = events.last().and_then(|event| event.odd.clone());
+        assert_eq!(odd.is_some(), fields.contains("sunset"), "{fields}");
+    }
+}
+
+#[test]
+fn a_run_without_a_result_is_told_as_what_it_is() {
+    let stream =
+        r#"interrupted problem stream-ended "the agent's stream ended before the run did" fatal"#;
+    let table = [
+        (Exit::Eof, stream),
+        (Exit::Code(0), stream),
+        (
+            Exit::Code(1),
+            r#"failed problem exit "the agent left with exit code 1 before the run ended" fatal"#,
+        ),
+        (
+            Exit::Code(143),
+            r#"interrupted problem killed "the agent was killed by signal 15 before the run ended" fatal"#,
+        ),
+        (
+            Exit::Signal(9),
+            r#"interrupted problem killed "the agent was killed by signal 9 before the run ended" fatal"#,
+        ),
+    ];
+    let cut = |text: &str| {
+        let kept: String = text.chars().take(30).collect();
+        kept
+    };
+    for (exit, expected) in table {
+        let mut follower = started();
+        follower.line(CALL);
+        assert_eq!(cut(&end(&follower.finish(exit))), cut(expected), "{exit:?}");
+        // Even if it said nothing at all.
+        let mut silent = Follower::new(Source::ClaudeCode, "run".into());
+        assert_eq!(cut(&end(&silent.finish(exit))), cut(expected), "{exit:?}");
+        // What was promised stands, unless there was more to come.
+        let mut follower = started();
+        follower.line(RESULT);
+        assert_eq!(end(&follower.finish(exit)), r#"completed ="words""#, "{exit:?}");
+        let mut follower = started();
+        follower.line(RESULT);
+        follower.line(CALL);
+        let ended = end(&follower.finish(exit));
+        let outcome = expected.split(' ').next().unwrap();
+        assert!(ended.starts_with(&format!(r#"{outcome} ="words" problem"#)), "{ended}");
+    }
+    let busy =
+        r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b"}]}"#;
+    for (exit, outcome) in [(Exit::Code(0), "completed"), (Exit::Signal(9), "interrupted")] {
+        let mut follower = started();
+        follower.line(busy);
+        follower.line(RESULT);
+        assert!(end(&follower.finish(exit)).starts_with(outcome), "{exit:?}");
+    }
+}
+
+#[test]
+fn a_host_that_never_asked_has_no_run() {
+    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    follower.host_line(
+        r#"{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}"#,
+    );
+    assert_eq!(follower.finish(Exit::Code(0)), []);
+    let mut follower = Follower::new(Source::ClaudeCode, "run".into());
+    follower.host_line(PROMPT);
+    assert!(end(&follower.finish(Exit::Code(1))).starts_with("failed"));
+}
+
+#[test]
+fn the_end_is_told_when_it_is_certain() {
+    // At idle.
+    let mut follower = started();
+    follower.line(r#"{"type":"system","subtype":"session_state_changed","state":"running"}"#);
+    assert_eq!(follower.line(RESULT), []);
+    assert_eq!(end(&follower.line(IDLE)), r#"completed ="words""#);
+    assert_eq!(follower.line(IDLE), []);
+    // At idle, even without a result.
+    let mut follower = started();
+    assert_eq!(end(&follower.line(IDLE)), "-");
+    // At the next prompt, and an idle that is late does not end what begins then.
+    let mut follower = started();
+    follower.line(RESULT);
+    assert_eq!(end(&follower.host_line(PROMPT)), r#"completed ="words""#);
+    assert_eq!(follower.line(IDLE), []);
+    assert_eq!(follower.line(START).first().map(|event| event.run.clone()), Some("run-2".into()));
+    // When the host does not want to wait.
+    let mut follower = started();
+    assert_eq!(follower.settle(), []);
+    follower.line(RESULT);
+    assert_eq!(end(&follower.settle()), r#"completed ="words""#);
+    assert_eq!(follower.settle(), []);
+    // When a turn begins that only a prompt can have started.
+    let mut follower = started();
+    follower.line(RESULT);
+    let events = told(&follower.line(START));
+    assert_eq!(events.first().map(String::as_str), Some(r#"ended completed ="words""#));
+    assert_eq!(events.get(1).map(String::as_str), Some("started claude-code model=m session=s"));
+}
+
+#[test]
+fn the_next_run_has_the_name_that_it_is_given() {
+    let run = |events: &[Event]| events.last().map(|event| event.run.to_string());
+    let mut follower = started();
+    follower.line(RESULT);
+    assert_eq!(end(&follower.next_run("second".into())), r#"completed ="words""#);
+    assert_eq!(follower.host_line(PROMPT), []);
+    assert_eq!(run(&follower.line(START)).as_deref(), Some("second"));
+    // While it works, the name waits.
+    assert_eq!(follower.next_run("third".into()), []);
+    assert_eq!(run(&follower.line(CALL)).as_deref(), Some("second"));
+    follower.line(RESULT);
+    follower.host_line(PROMPT);
+    assert_eq!(run(&follower.line(START)).as_deref(), Some("third"));
+    // Behind the prompt is early enough.
+    follower.line(RESULT);
+    follower.host_line(PROMPT);
+    follower.next_run("fourth".into());
+    assert_eq!(run(&follower.line(START)).as_deref(), Some("fourth"));
+    // A run that nobody named.
+    follower.line(RESULT);
+    follower.host_line(PROMPT);
+    assert_eq!(run(&follower.line(START)).as_deref(), Some("run-5"));
+}
+
+#[test]
+fn calls_of_one_run_are_not_those_of_the_next() {
+    let mut follower = started();
+    follower.line(CALL);
+    follower.line(RESULT);
+    follower.host_line(PROMPT);
+    follower.line(START);
+    assert_eq!(follower.state(), State::Streaming);
+    assert_eq!(told(&follower.line(CALL)), ["turn 1 m1", r#"call x@1 T running {"a":1}"#]);
+}
+
+#[test]
+fn every_message_costs_once() {
+    let usage = |fields: &str| format!(r#""usage":{{{fields}}}"#);
+    let message = |id: &str, parent: &str, cost: &str| {
+        format!(
+            r#"{{"type":"assistant"{parent},"message":{{"id":"{id}","content":[{{"type":"text","text":"a"}}],{}}}}}"#,
+            usage(cost)
+        )
+    };
+    let mut follower = started();
+    let mut costs = |line: &str| -> Vec<String> {
+        let events = follower.line(line);
+        told(&events).into_iter().filter(|line| line.starts_with("usage")).collect()
+    };
+    let cost = r#""input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":100,"output_tokens":1"#;
+    assert_eq!(costs(&message("m1", "", cost)), ["usage 115/1 cached 100 reasoning 0"]);
+    assert_eq!(costs(&message("m1", "", cost)), [""; 0]);
+    let nested = r#","parent_tool_use_id":"x""#;
+    let more = r#""input_tokens":7,"output_tokens":3"#;
+    assert_eq!(costs(&message("s1", nested, more)), ["usage 122/4 cached 100 reasoning 0"]);
+    // Only the run's own messages are in this sum.
+    let sum = r#""input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":100,"output_tokens":20,"output_tokens_details":{"thinking_tokens":8}"#;
+    let result = format!(r#"{{"type":"result","subtype":"success","result":"w",{}}}"#, usage(sum));
+    assert_eq!(costs(&result), ["usage 122/23 cached 100 reasoning 8"]);
+    assert_eq!(costs(&message("m1", "", cost)), [""; 0]);
+    // And in this one is everything.
+    let models = r#""model_usage_since_last_result":{"a":{"inputTokens":1,"outputTokens":2},"b":{"inputTokens":3,"outputTokens":4,"cacheReadInputTokens":5}}"#;
+    assert_eq!(
+        costs(&format!(r#"{{"type":"result","subtype":"success","result":"w",{models}}}"#)),
+        ["usage 131/29 cached 105 reasoning 8"]
+    );
+}
+
+#[test]
+fn a_later_result_that_says_nothing_does_not_hide_the_one_that_did() {
+    let empty = r#"{"type":"result","subtype":"success","result":"","is_error":false}"#;
+    let mut follower = started();
+    follower.line(RESULT);
+    follower.line(empty);
+    assert_eq!(end(&follower.finish(Exit::Code(0))), r#"completed ="words""#);
+    let failed = r#"{"type":"result","subtype":"success","result":"down","is_error":true}"#;
+    let mut follower = started();
+    follower.line(RESULT);
+    follower.line(failed);
+    let events = follower.finish(Exit::Code(1));
+    match events.last().map(|event| &event.body) {
+        Some(Body::Ended(ended)) => assert_eq!(ended.outcome, Some(Outcome::Failed)),
+        body => panic!("{body:?}"),
+    }
+}
+
+#[test]
+fn what_the_agent_says_of_itself_is_a_card() {
+    let table = [
+        (
+            r#"{"type":"system","subtype":"status","status":"compacting"}"#,
+            r#"activity compaction compaction-1 {"type":"system","subtype":"status","status":"compacting"}"#,
+        ),
+        (
+            r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto"}}"#,
+            r#"activity compaction compaction-1 {"trigger":"auto"}"#,
+        ),
+        (
+            r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto"}}"#,
+            r#"activity compaction compaction-2 {"trigger":"auto"}"#,
+        ),
+        (
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"error":"server_error"}"#,
+            r#"problem server_error "the model could not be asked: attempt 1 of 2, the next one …"#,
+        ),
+        (
+            r#"{"type":"rate_limit_event"}"#,
+            r#"activity rate-limit-event - {"type":"rate_limit_event"}"#,
+        ),
+        (
+            r#"{"type":"control_response","response":{"subtype":"error","error":"no such mode"}}"#,
+            r#"problem control "no such mode""#,
+        ),
+        (
+            r#"{"type":"tool_progress","tool_use_id":"x-heartbeat-0","parent_tool_use_id":"x","elapsed_time_seconds":30}"#,
+            r#"progress x@1 {"elapsed_seconds":30}"#,
+        ),
+        (
+            r#"{"type":"tool_progress","tool_use_id":"x","parent_tool_use_id":null,"elapsed_time_seconds":31}"#,
+            r#"progress x@1 {"elapsed_seconds":31}"#,
+        ),
+        (
+            r#"{"type":"tool_progress","tool_use_id":"nobody","elapsed_time_seconds":32}"#,
+            r#"activity tool-progress nobody {"elapsed_seconds":32}"#,
+        ),
+    ];
+    let mut follower = started();
+    follower.line(CALL);
+    for (line, expected) in table {
+        let told = told(&follower.line(line)).join("; ");
+        let cut: String = told.chars().take(expected.chars().count()).collect();
+        assert_eq!(cut, expected, "{line}");
+    }
+}

@@ -1,0 +1,3 @@
+//! The run machine, as others see it.
+
+mod vectors;

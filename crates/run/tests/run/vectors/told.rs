@@ -1,0 +1,86 @@
+//! What was told, in the words of the vectors.
+
+use foxwedge_run::{Effect, Resolution, Session, Warning, wire};
+use serde_json::{Value, json};
+
+use super::Told;
+
+/// Runs and outcomes.
+pub(super) fn announced(told: &[Told]) -> Value {
+    let ends = effects(told).filter_map(|effect| match effect {
+        Effect::Announce { run, ended, .. } => {
+            Some(json!([&**run, ended.outcome.map(|outcome| outcome.name())]))
+        }
+        _ => None,
+    });
+    ends.collect()
+}
+
+/// Codes.
+pub(super) fn warnings(told: &[Told]) -> Value {
+    let codes = told.iter().filter_map(|told| match told {
+        Told::Effect(Effect::Warn(warning)) => Some(code(warning)),
+        Told::Effect(_) => None,
+        Told::Unreadable => Some("unreadable"),
+    });
+    codes.collect()
+}
+
+/// Run, call, request, and what whoever waits for it gets.
+pub(super) fn resolved(told: &[Told]) -> Value {
+    let got = effects(told).filter_map(|effect| match effect {
+        Effect::Resolve { run, tool, id, resolution } => {
+            let what = match resolution {
+                Resolution::Replied(verdict, _) => verdict.name(),
+                Resolution::Cancelled => "cancelled",
+            };
+            Some(json!([&**run, &*tool.call, &**id, what]))
+        }
+        _ => None,
+    });
+    got.collect()
+}
+
+/// The lines of the log.
+pub(super) fn emitted(told: &[Told]) -> Vec<String> {
+    let lines = effects(told).filter_map(|effect| match effect {
+        Effect::Emit(event) => Some(wire::write(event)),
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// What holds whatever came in: a call has both of its names, and the text of the end is the
+/// text of the run.
+pub(super) fn laws(session: &Session, told: &[Told], name: &str) {
+    for line in emitted(told) {
+        let event: Value = serde_json::from_str(&line).expect("our own line");
+        assert_eq!(event.get("toolCallId"), event.get("toolId"), "{name}");
+    }
+    for effect in effects(told) {
+        if let Effect::Announce { run, ended, .. } = effect
+            && let Some(run) = session.run(run)
+        {
+            let text = ended.text.clone().map(Value::from);
+            assert_eq!(run.truth().get("text").cloned(), text, "{name}");
+        }
+    }
+}
+
+fn effects(told: &[Told]) -> impl Iterator<Item = &Effect> {
+    told.iter().filter_map(|told| match told {
+        Told::Effect(effect) => Some(effect),
+        Told::Unreadable => None,
+    })
+}
+
+fn code(warning: &Warning) -> &'static str {
+    match warning {
+        Warning::NeverStarted { .. } => "never_started",
+        Warning::Refused { .. } => "refused",
+        Warning::Missing { .. } => "missing",
+        Warning::UnknownWord { .. } => "unknown_word",
+        Warning::NeverCalled { .. } => "never_called",
+        Warning::TooMuchWaits { .. } => "too_much_waits",
+    }
+}

@@ -1,0 +1,172 @@
+//! The newest frames of a run, for everybody who follows it: a fixed number, whoever is slow.
+//!
+//! One lock holds the frames and whom to wake, so that a frame cannot fall between a look and the
+//! wait that follows it.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use foxwedge_run::encode::FrameId;
+
+use super::{
+    Sent,
+    sync::{Mutex, MutexGuard},
+};
+
+/// So many frames are kept.
+const FRAMES: usize = 1_024;
+
+/// Or so many bytes of them, whichever is less.
+const BYTES: usize = 4 << 20;
+
+/// The newest frames of a run.
+#[derive(Debug)]
+pub(super) struct Ring {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    frames: VecDeque<Arc<Sent>>,
+    bytes: usize,
+    /// How many frames went before the first one that is kept, and the last of them.
+    gone: u64,
+    evicted: FrameId,
+    over: Option<Over>,
+    /// Whom to wake: one seat for every reader.
+    seats: Vec<Seat>,
+}
+
+#[derive(Debug)]
+enum Seat {
+    Free,
+    Taken,
+    Waiting(Waker),
+}
+
+/// Why nothing comes any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// The run is over, and everything was told.
+    Ended,
+    /// Its log cannot be read.
+    Failed(Arc<str>),
+}
+
+/// What a reader finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The frame at its place.
+    Frame(Arc<Sent>),
+    /// The frame at its place is gone: the reader was too slow.
+    Gone,
+    /// Nothing comes any more.
+    Over(Over),
+}
+
+impl Ring {
+    pub(super) fn new() -> Ring {
+        let evicted = FrameId { seq: 0, part: 0 };
+        let (frames, seats) = (VecDeque::new(), Vec::new());
+        Ring { state: Mutex::new(State { frames, bytes: 0, gone: 0, evicted, over: None, seats }) }
+    }
+
+    /// A seat for a new reader.
+    pub(super) fn sit(&self) -> usize {
+        let seats = &mut locked(&self.state).seats;
+        let free = seats.iter().position(|seat| matches!(seat, Seat::Free));
+        let place = free.unwrap_or(seats.len());
+        match seats.get_mut(place) {
+            Some(seat) => *seat = Seat::Taken,
+            None => seats.push(Seat::Taken),
+        }
+        place
+    }
+
+    pub(super) fn stand_up(&self, seat: usize) {
+        if let Some(seat) = locked(&self.state).seats.get_mut(seat) {
+            *seat = Seat::Free;
+        }
+    }
+
+    /// Adds frames and wakes everybody who waits, once for all of them.
+    pub(super) fn push(&self, frames: impl IntoIterator<Item = Sent>) {
+        self.change(|state| {
+            for frame in frames {
+                state.bytes += frame.sse.len();
+                state.frames.push_back(Arc::new(frame));
+                while state.frames.len() > 1 && (state.frames.len() > FRAMES || state.bytes > BYTES)
+                {
+                    let Some(oldest) = state.frames.pop_front() else { break };
+                    state.bytes -= oldest.sse.len();
+                    state.gone += 1;
+                    state.evicted = oldest.id;
+                }
+            }
+        });
+    }
+
+    pub(super) fn close(&self, over: Over) {
+        self.change(|state| {
+            state.over.get_or_insert(over);
+        });
+    }
+
+    /// The place behind a frame; `None` if frames behind it are gone already.
+    pub(super) fn behind(&self, id: FrameId) -> Option<u64> {
+        let state = locked(&self.state);
+        if id < state.evicted {
+            return None;
+        }
+        let seen = state.frames.partition_point(|frame| frame.id <= id);
+        Some(state.gone + seen as u64)
+    }
+
+    /// What stands at a place; or, under the same lock, whom to wake.
+    pub(super) fn poll(&self, seat: usize, place: u64, context: &Context<'_>) -> Poll<Found> {
+        let mut state = locked(&self.state);
+        let Some(index) = place.checked_sub(state.gone) else { return Poll::Ready(Found::Gone) };
+        let frame = usize::try_from(index).ok().and_then(|index| state.frames.get(index)).cloned();
+        match (frame, state.over.clone()) {
+            (Some(frame), _) => Poll::Ready(Found::Frame(frame)),
+            (None, Some(over)) => Poll::Ready(Found::Over(over)),
+            (None, None) => {
+                if let Some(seat) = state.seats.get_mut(seat) {
+                    *seat = Seat::Waiting(context.waker().clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let wakers: Vec<Waker> = {
+            let mut state = locked(&self.state);
+            change(&mut state);
+            state.seats.iter_mut().filter_map(Seat::wake).collect()
+        };
+        // Outside of the lock: whoever wakes up takes it at once.
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Seat {
+    fn wake(&mut self) -> Option<Waker> {
+        match std::mem::replace(self, Seat::Taken) {
+            Seat::Waiting(waker) => Some(waker),
+            Seat::Taken => None,
+            Seat::Free => {
+                *self = Seat::Free;
+                None
+            }
+        }
+    }
+}
+
+/// A lock that somebody panicked with is still a lock: what it guards is whole between calls.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

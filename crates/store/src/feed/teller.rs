@@ -1,0 +1,96 @@
+//! A run's log, read page by page and told in a format.
+
+use std::collections::VecDeque;
+
+use foxwedge_run::{
+    Effect, Id, Input, Session, Settings,
+    encode::{Encoder, Format, Frame, FrameId, Options},
+};
+
+use super::Sent;
+use crate::{Result, Store};
+
+/// How many events are read at once.
+const PAGE: usize = 500;
+
+/// Reads a log and tells it. The machine and the encoder remember what came before.
+pub(super) struct Teller {
+    run: Id,
+    read: u64,
+    session: Session,
+    encoder: Encoder,
+    over: bool,
+    frames: VecDeque<Sent>,
+}
+
+impl std::fmt::Debug for Teller {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Teller").field("run", &self.run).field("read", &self.read).finish()
+    }
+}
+
+impl Teller {
+    pub(super) fn new(run: &str, format: Format, options: Options) -> Teller {
+        let run = Id::from(run);
+        let options = Options { run: Some(run.clone()), ..options };
+        Teller {
+            run,
+            read: 0,
+            session: Session::new(Settings::default()),
+            encoder: Encoder::new(format, options),
+            over: false,
+            frames: VecDeque::new(),
+        }
+    }
+
+    /// Whether the end was told.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Reads on, a page at most: what comes of it.
+    pub(super) async fn read<S: Store>(&mut self, store: &S) -> Result<Vec<Sent>> {
+        let page = store.events(&self.run, self.read, PAGE).await?;
+        let (mut effects, mut frames) = (Vec::new(), Vec::new());
+        for stored in page {
+            self.read = stored.seq;
+            // A log has no gaps, so that nothing depends on the time.
+            self.session.apply(0, Input::Event(stored.event), &mut effects);
+        }
+        for effect in &effects {
+            self.encoder.push(effect, &mut frames);
+            self.over |= matches!(effect, Effect::Announce { .. });
+        }
+        if self.over {
+            self.encoder.finish(&mut frames);
+        }
+        Ok(frames.iter().map(sent).collect())
+    }
+
+    /// The first frame behind another, if the log has one already.
+    pub(super) async fn next_behind<S: Store>(
+        &mut self,
+        last: FrameId,
+        store: &S,
+    ) -> Result<Option<Sent>> {
+        loop {
+            while let Some(frame) = self.frames.pop_front() {
+                if frame.id > last {
+                    return Ok(Some(frame));
+                }
+            }
+            let before = self.read;
+            let frames = self.read(store).await?;
+            if self.read == before {
+                return Ok(None);
+            }
+            self.frames.extend(frames);
+        }
+    }
+}
+
+fn sent(frame: &Frame) -> Sent {
+    let mut sse = String::new();
+    frame.write_sse(&mut sse);
+    Sent { id: frame.id, sse: sse.into_boxed_str() }
+}

@@ -1,0 +1,65 @@
+//! Databases, from behind the store's back: a PostgreSQL server for a harness, or a line that says
+//! why there is none; and time that passes without anybody waiting.
+
+use std::{path::Path, time::Duration};
+
+use foxwedge_store::StoreUrl;
+
+use crate::server::{Care, Server};
+
+/// A server that a harness may break as it likes.
+pub(crate) fn server(care: Care) -> Option<Server> {
+    match Server::start(Path::new(env!("CARGO_TARGET_TMPDIR")), care, &[]) {
+        Ok(server) => Some(server),
+        Err(why) => {
+            println!("skipped: no PostgreSQL: {why}");
+            None
+        }
+    }
+}
+
+/// The address of a schema; connections bear a name by which they can be found.
+pub(crate) fn address(server: &Server, schema: &str, name: &str) -> String {
+    format!("{}?schema={schema}&application_name={name}", server.url())
+}
+
+/// A connection that does what no store does.
+pub(crate) async fn administrator(server: &Server) -> tokio_postgres::Client {
+    connect(&server.url()).await.expect("a connection")
+}
+
+/// A connection of its own to an address.
+pub(crate) async fn connect(url: &str) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+    let plain = url.split('?').next().unwrap_or(url);
+    let (client, connection) = tokio_postgres::connect(plain, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// Waits until the server has ended all connections of that name, and what they were at.
+pub(crate) async fn settled(server: &Server, name: &str) {
+    let administrator = administrator(server).await;
+    let question = "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.002)
+                    WHERE application_name = $1";
+    while administrator.query_one(question, &[&name]).await.expect("a number").get::<_, i64>(0) > 0 {}
+}
+
+/// So much time passes that every lease has run out.
+pub(crate) async fn time_passes(address: &str) {
+    match address.parse().expect("an address") {
+        StoreUrl::Sqlite(path) => {
+            let file = rusqlite::Connection::open(path).expect("a file");
+            file.busy_timeout(Duration::from_secs(10)).expect("patience");
+            file.execute("UPDATE runs SET lease_until = 0 WHERE ended_at IS NULL", []).expect("time");
+        }
+        StoreUrl::Postgres(url) => {
+            let schema = address.split("schema=").nth(1).and_then(|rest| rest.split('&').next());
+            let schema = schema.expect("a schema");
+            let client = connect(url.secret()).await.expect("a connection");
+            let statement =
+                format!("UPDATE {schema}.runs SET lease_until = 0 WHERE ended_at IS NULL");
+            client.execute(&statement, &[]).await.expect("time");
+        }
+        StoreUrl::Memory => panic!("nobody else sees what is in memory"),
+    }
+}

@@ -1,0 +1,254 @@
+//! What writers write. All of it follows from a seed and from names, so that whoever checks knows
+//! every byte without having been told.
+
+use foxwedge_run::{
+    Ask, AskKind, Body, Call, CallRef, Ended, Event, How, Id, Json, Outcome, Started, Status, Text,
+    ToolResult, Usage,
+};
+use foxwedge_store::{Closing, NewRecord, NewRun, NewSession, Snapshot};
+
+use crate::random::Random;
+
+/// How many sessions the writers share.
+const SESSIONS: u64 = 3;
+
+/// What all writers of a harness write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Story {
+    pub(crate) seed: u64,
+    pub(crate) weight: Weight,
+}
+
+/// How much they write at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    /// Mostly some words.
+    Light,
+    /// So much that the log has to be put into the database now and then.
+    Heavy,
+}
+
+/// One run of the story.
+#[derive(Clone, Debug)]
+pub(crate) struct Tale {
+    pub(crate) run: Id,
+    pub(crate) session: String,
+    pub(crate) end: End,
+    /// How many events go into the store at once, one after the other.
+    pub(crate) portions: Vec<usize>,
+    /// How many notes it leaves in its session on the way.
+    pub(crate) notes: usize,
+    bodies: Vec<Body>,
+}
+
+/// How a run comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Its log is replayed, and what is open is closed.
+    Replayed,
+    /// Its end is put together by hand.
+    ByHand,
+    /// It never does.
+    Left,
+}
+
+impl Weight {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Weight::Light => "light",
+            Weight::Heavy => "heavy",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Weight {
+        match name {
+            "light" => Weight::Light,
+            "heavy" => Weight::Heavy,
+            name => panic!("nobody knows the weight `{name}`"),
+        }
+    }
+}
+
+impl Story {
+    /// The run of a name.
+    pub(crate) fn tale(&self, run: &str) -> Tale {
+        let mut random = Random::of(self.seed, &["run", run]);
+        let session = format!("session-{}", random.below(SESSIONS));
+        let end = *random.pick(&[End::Replayed, End::Replayed, End::ByHand, End::Left]);
+        let bodies = self.bodies(&mut random, end);
+        let mut portions = Vec::new();
+        let mut rest = bodies.len();
+        while rest > 0 {
+            let portion = (1 + random.place(4)).min(rest);
+            portions.push(portion);
+            rest -= portion;
+        }
+        let notes = random.place(3).min(portions.len());
+        Tale { run: run.into(), session, end, portions, notes, bodies }
+    }
+
+    /// A session of the story.
+    pub(crate) fn session(id: &str) -> NewSession {
+        let title = format!("about {id}: “ä”");
+        NewSession { id: id.to_owned(), owner: "chaos".to_owned(), title, meta: None }
+    }
+
+    /// A note that a run leaves in its session.
+    pub(crate) fn note(&self, run: &str, number: usize) -> NewRecord {
+        let mut random = Random::of(self.seed, &["note", run, &number.to_string()]);
+        let name = |number| format!("{run}-note-{number}");
+        NewRecord {
+            id: name(number),
+            parent: number.checked_sub(1).map(name),
+            run: Some(run.to_owned()),
+            kind: "note".to_owned(),
+            body: format!("{{\"said\": {}}}", Json::string(&self.words(&mut random)).raw()),
+        }
+    }
+
+    /// The note of an id.
+    pub(crate) fn note_of(&self, id: &str) -> Option<NewRecord> {
+        let (run, number) = id.rsplit_once("-note-")?;
+        Some(self.note(run, number.parse().ok()?))
+    }
+
+    /// What an agent keeps under its name, in one version after the other.
+    pub(crate) fn snapshot(&self, name: &str, version: u64) -> Snapshot {
+        let mut random = Random::of(self.seed, &["snapshot", name, &version.to_string()]);
+        let body = format!("{version} {}", self.words(&mut random)).into_bytes();
+        Snapshot { name: name.to_owned(), body, expires: None }
+    }
+
+    /// The version of what an agent kept.
+    pub(crate) fn version(snapshot: &Snapshot) -> Option<u64> {
+        let text = std::str::from_utf8(&snapshot.body).ok()?;
+        text.split(' ').next()?.parse().ok()
+    }
+
+    fn bodies(&self, random: &mut Random, end: End) -> Vec<Body> {
+        let mut bodies = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        for call in 0..3 + random.place(20) {
+            match random.below(8) {
+                0..3 => bodies.push(Body::Text(self.text(random))),
+                3 => bodies.push(Body::Thought(self.text(random))),
+                4 | 5 => {
+                    bodies.push(Body::Call(self.call(random, call)));
+                    open.push(call);
+                }
+                6 if !open.is_empty() => {
+                    let call = open.swap_remove(random.place(open.len()));
+                    bodies.push(Body::Result(self.result(random, call)));
+                }
+                7 if !open.is_empty() => bodies.push(Body::Asked(ask(*random.pick(&open)))),
+                _ => bodies.push(Body::Usage(Usage { input: random.below(1_000), ..Usage::default() })),
+            }
+        }
+        // Whoever ends by hand has waited for everything.
+        if end == End::ByHand {
+            bodies.extend(open.into_iter().map(|call| Body::Result(self.result(random, call))));
+        }
+        bodies
+    }
+
+    fn text(&self, random: &mut Random) -> Text {
+        Text { delta: Some(self.words(random)), ..Text::default() }
+    }
+
+    fn call(&self, random: &mut Random, call: usize) -> Call {
+        Call {
+            call: reference(call),
+            name: Some(Id::from(*random.pick(&["Bash", "Read", "Write"]))),
+            input: Json::parse(&format!("{{\"what\": {}}}", Json::string(&self.words(random)).raw())),
+            status: *random.pick(&[None, Some(Status::Running)]),
+            ..Call::default()
+        }
+    }
+
+    fn result(&self, random: &mut Random, call: usize) -> ToolResult {
+        ToolResult {
+            call: reference(call),
+            name: None,
+            how: *random.pick(&[How::Ok, How::Ok, How::Error]),
+            reason: None,
+            content: Some(Json::string(&self.words(random))),
+        }
+    }
+
+    /// Something to read, with signs in it that have to be written with care.
+    fn words(&self, random: &mut Random) -> String {
+        let (usual, most) = match self.weight {
+            Weight::Light => (90, 4_000),
+            Weight::Heavy => (60, 60_000),
+        };
+        let length = if random.chance(usual) { random.place(120) } else { random.place(most) };
+        let mut words = String::with_capacity(length + 16);
+        while words.len() < length {
+            let parts = ["fox ", "wedge ", "\"", "\\", "\n", "é", "\u{0}", "𝄞 ", "plain words "];
+            words.push_str(parts[random.place(parts.len())]);
+            words.push_str(&format!("{:x}", random.next()));
+        }
+        words
+    }
+}
+
+impl Tale {
+    /// How the run begins.
+    pub(crate) fn start(&self, owner: &str, ttl: u64) -> NewRun {
+        NewRun {
+            id: self.run.to_string(),
+            session: self.session.clone(),
+            key: Some(format!("key of {}", self.run)),
+            owner: owner.to_owned(),
+            ttl,
+            start: self.started(),
+            at: Some(moment(1)),
+        }
+    }
+
+    /// The event at a place, as it is handed in; the first one is the store's.
+    pub(crate) fn event(&self, seq: u64) -> Option<Event> {
+        let body = self.bodies.get(usize::try_from(seq.checked_sub(2)?).ok()?)?.clone();
+        Some(self.placed(seq, body))
+    }
+
+    /// The first event, as the store makes it.
+    pub(crate) fn first(&self, epoch: u64) -> Event {
+        Event { epoch: Some(epoch), ..self.placed(1, Body::Started(self.started())) }
+    }
+
+    /// The end, by hand, behind the last event.
+    pub(crate) fn closing(&self, story: &Story) -> Closing {
+        let ended = self.ended();
+        let end = self.placed(self.bodies.len() as u64 + 2, Body::Ended(ended.clone()));
+        let records = vec![story.note(&self.run, self.notes)];
+        Closing { events: vec![end], ended, summary: Default::default(), records }
+    }
+
+    /// How it ends, if nothing comes in between.
+    pub(crate) fn ended(&self) -> Ended {
+        let text = Some(format!("the end of {}", self.run));
+        Ended { outcome: Some(Outcome::Completed), text, ..Ended::default() }
+    }
+
+    fn started(&self) -> Started {
+        Started { agent: Some("chaos".into()), ..Started::default() }
+    }
+
+    fn placed(&self, seq: u64, body: Body) -> Event {
+        Event { seq: Some(seq), at: Some(moment(seq)), ..Event::new(&self.run, body) }
+    }
+}
+
+fn reference(call: usize) -> CallRef {
+    CallRef { id: Some(format!("call-{call}").into()), turn: None }
+}
+
+fn ask(call: usize) -> Ask {
+    let kind = AskKind::Approval;
+    Ask { call: reference(call), id: None, kind, prompt: Some("May I?".to_owned()), choices: None }
+}
+
+fn moment(seq: u64) -> u64 {
+    1_700_000_000_000 + seq
+}

@@ -1,0 +1,183 @@
+//! What is too large, or may not be called that.
+
+use std::sync::Arc;
+
+use foxwedge_run::{Event, Outcome};
+use foxwedge_store::{
+    Archive, Authority, Closing, NewRecord, NewRun, NewSession, Snapshot, limits,
+};
+
+use crate::sample::{
+    at_work, closing, current, event, log, new_run, new_session, record, refusal, says, texts,
+};
+
+pub(crate) async fn hostile_ids_are_refused_everywhere(store: Arc<impl Archive>) {
+    at_work(&*store, "s", "r").await;
+    let long = "x".repeat(limits::ID_BYTES + 1);
+    let hostile = [
+        "",
+        ".",
+        "..",
+        "../s",
+        "a/b",
+        "a\\b",
+        "C:s",
+        "a b",
+        "a.b",
+        "é",
+        "a\0b",
+        "a\n",
+        "%",
+        "*",
+        "a'b",
+        long.as_str(),
+    ];
+    for id in hostile {
+        let told = [
+            refusal(store.create_session(new_session(id)).await),
+            refusal(store.start_run(new_run("s", id)).await),
+            refusal(store.append_records("s", vec![record(id, None)]).await),
+            refusal(store.append_records("s", vec![record("ok", Some(id))]).await),
+            refusal(store.put_snapshot("s", snapshot(id, 1)).await),
+        ];
+        for told in told {
+            assert!(told.contains("is 1 to 128 of A-Z a-z 0-9 _ -"), "{id:?}: {told}");
+        }
+    }
+    let longest = "x".repeat(limits::ID_BYTES);
+    store.create_session(new_session(&longest)).await.expect("a session");
+    store.start_run(new_run(&longest, &longest)).await.expect("a run");
+    store.append_records(&longest, vec![record(&longest, None)]).await.expect("a record");
+}
+
+pub(crate) async fn what_is_no_json_is_refused(store: Arc<impl Archive>) {
+    store.create_session(new_session("s")).await.expect("a session");
+    for text in ["", "{", "{} {}", "nul", "'a'", "{\"a\":1,}", "\"\u{1}\"", "[1", "\u{feff}{}"] {
+        let bad = NewRecord { body: text.to_owned(), ..record("a", None) };
+        let refused = refusal(store.append_records("s", vec![bad]).await);
+        assert!(refused.starts_with("the body of a record is no JSON"), "{text:?}: {refused}");
+        let bad = NewSession { meta: Some(text.to_owned()), ..new_session("t") };
+        let refused = refusal(store.create_session(bad).await);
+        assert!(refused.starts_with("the meta of a session is no JSON"), "{text:?}: {refused}");
+    }
+    for text in ["1", "null", "[]", "\"{}\""] {
+        let bad = NewSession { meta: Some(text.to_owned()), ..new_session("t") };
+        let refused = refusal(store.create_session(bad).await);
+        assert_eq!(refused, "the meta of a session is a JSON object");
+    }
+}
+
+pub(crate) async fn what_cannot_be_kept_is_refused(store: Arc<impl Archive>) {
+    store.create_session(new_session("s")).await.expect("a session");
+    let long = "x".repeat(limits::TITLE_BYTES + 1);
+    for (text, told) in [("a\0b", "holds U+0000"), (long.as_str(), "bytes, the limit is")] {
+        let some = || Some(text.to_owned());
+        let mut agent = new_run("s", "r");
+        agent.start.agent = Some(text.into());
+        let mut model = new_run("s", "r");
+        model.start.model = Some(text.into());
+        let refusals = [
+            refusal(
+                store
+                    .create_session(NewSession { owner: text.to_owned(), ..new_session("t") })
+                    .await,
+            ),
+            refusal(
+                store
+                    .create_session(NewSession { title: text.to_owned(), ..new_session("t") })
+                    .await,
+            ),
+            refusal(store.start_run(NewRun { key: some(), ..new_run("s", "r") }).await),
+            refusal(store.start_run(NewRun { owner: text.to_owned(), ..new_run("s", "r") }).await),
+            refusal(store.start_run(agent).await),
+            refusal(store.start_run(model).await),
+            refusal(
+                store
+                    .append_records(
+                        "s",
+                        vec![NewRecord { kind: text.to_owned(), ..record("a", None) }],
+                    )
+                    .await,
+            ),
+        ];
+        for refused in refusals {
+            assert!(refused.contains(told), "{refused}");
+        }
+    }
+}
+
+pub(crate) async fn one_more_event_than_allowed_is_refused(store: Arc<impl Archive>) {
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let most = limits::APPEND_EVENTS as u64;
+    let refused = refusal(store.append("r", &lease, texts(&run, 2, most + 2)).await);
+    assert_eq!(refused, "run `r`: more than 10000 events at once");
+    let last = store.append("r", &lease, texts(&run, 2, most + 1)).await.expect("stored");
+    assert_eq!(last, most + 1);
+    let records = (0..=limits::APPEND_RECORDS).map(|n| record(&format!("r{n}"), None)).collect();
+    let refused = refusal(store.append_records("s", records).await);
+    assert_eq!(refused, "more than 10000 records at once");
+    let records = (0..=limits::APPEND_RECORDS).map(|n| record(&format!("r{n}"), None)).collect();
+    let run = current(&*store, "r").await;
+    let end = Closing { records, ..closing(&run, Outcome::Completed) };
+    let refused = refusal(store.finalize("r", Authority::Operator, end).await);
+    assert_eq!(refused, "more than 10000 records at once");
+}
+
+pub(crate) async fn an_event_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
+    let room = limits::EVENT_BYTES - around;
+    let larger = says(&run, 2, &"x".repeat(room + 1));
+    let refused = refusal(store.append("r", &lease, vec![larger]).await);
+    assert_eq!(refused, "an event: 16777217 bytes, the limit is 16777216");
+    let largest = says(&run, 2, &"x".repeat(room));
+    store.append("r", &lease, vec![largest.clone()]).await.expect("stored");
+    assert!(log(&*store, "r").await[1] == largest);
+}
+
+pub(crate) async fn a_snapshot_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+    store.create_session(new_session("s")).await.expect("a session");
+    let larger = snapshot("agent", limits::SNAPSHOT_BYTES + 1);
+    let refused = refusal(store.put_snapshot("s", larger).await);
+    assert_eq!(refused, "a snapshot: 67108865 bytes, the limit is 67108864");
+    let largest = snapshot("agent", limits::SNAPSHOT_BYTES);
+    store.put_snapshot("s", largest.clone()).await.expect("kept");
+    assert!(store.snapshot("s", "agent").await.expect("an answer") == Some(largest));
+}
+
+pub(crate) async fn an_append_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let eighth = limits::APPEND_BYTES / 8;
+    let around = foxwedge_run::wire::write(&says(&run, 2, "")).len();
+    let fill = |seq| says(&run, seq, &"x".repeat(eighth - around));
+    let mut events: Vec<Event> = (2..10).map(fill).collect();
+    events.push(says(&run, 10, ""));
+    let refused = refusal(store.append("r", &lease, events.clone()).await);
+    assert!(refused.starts_with("all events: "), "{refused}");
+    assert!(refused.ends_with("bytes, the limit is 67108864"), "{refused}");
+    events.pop();
+    assert_eq!(store.append("r", &lease, events).await.expect("stored"), 9);
+    // The same holds at the end of a run.
+    let run = current(&*store, "r").await;
+    let mut events: Vec<Event> = (10..18).map(fill).collect();
+    let ended = foxwedge_run::Body::Ended(Default::default());
+    events.push(event(&run, 18, ended));
+    let end = Closing { events, ..closing(&run, Outcome::Completed) };
+    let refused = refusal(store.finalize("r", Authority::Holder(lease), end).await);
+    assert!(refused.starts_with("all events: "), "{refused}");
+}
+
+pub(crate) async fn a_record_may_be_as_large_as_allowed_and_not_larger(store: Arc<impl Archive>) {
+    store.create_session(new_session("s")).await.expect("a session");
+    let of = |bytes: usize| {
+        let body = format!("\"{}\"", "x".repeat(bytes - 2));
+        vec![NewRecord { body, ..record("a", None) }]
+    };
+    let refused = refusal(store.append_records("s", of(limits::RECORD_BYTES + 1)).await);
+    assert_eq!(refused, "a record: 16777217 bytes, the limit is 16777216");
+    store.append_records("s", of(limits::RECORD_BYTES)).await.expect("stored");
+}
+
+fn snapshot(name: &str, bytes: usize) -> Snapshot {
+    Snapshot { name: name.to_owned(), body: vec![7; bytes], expires: None }
+}

@@ -1,0 +1,186 @@
+//! Runs that nobody works on any more are closed, and say so.
+
+use std::sync::Arc;
+
+use foxwedge_run::{Body, Event, How, Outcome, Status, Stop};
+use foxwedge_store::{
+    Archive, Authority, Finalized, Lease, NewRun, Piece, RunRow, RunState, close, sweep, verify,
+};
+
+use crate::sample::{
+    LONG, at_work, calls, current, ended, event, log, new_run, new_session, record, refusal, says,
+    started, texts,
+};
+
+/// A run whose process is gone.
+async fn left(store: &impl Archive, id: &str) -> (RunRow, Lease) {
+    store.create_session(new_session("s")).await.expect("a session");
+    started(store, NewRun { ttl: 0, ..new_run("s", id) }).await
+}
+
+pub(crate) async fn an_abandoned_run_is_closed_as_interrupted(store: Arc<impl Archive>) {
+    let (run, lease) = left(&*store, "r").await;
+    store.append("r", &lease, texts(&run, 2, 3)).await.expect("stored");
+    let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
+    assert_eq!(swept.len(), 1);
+    assert_eq!((&swept[0].run, &swept[0].damage), (&current(&*store, "r").await, &None));
+    let RunState::Ended { ended, summary, .. } = &swept[0].run.state else { panic!("{swept:?}") };
+    assert_eq!(ended.outcome, Some(Outcome::Interrupted));
+    assert_eq!(ended.text.as_deref(), Some("word 2word 3"));
+    assert_eq!(summary.calls, 0);
+    let log = log(&*store, "r").await;
+    assert_eq!(log.len(), 4);
+    assert_eq!(log[3].body, Body::Ended(ended.clone()));
+    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    // Whoever comes back is refused, and there is nothing left to sweep.
+    assert_eq!(refusal(store.append("r", &lease, texts(&run, 4, 4)).await), "run `r` has ended");
+    assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
+}
+
+pub(crate) async fn a_swept_run_says_what_was_open(store: Arc<impl Archive>) {
+    let (run, lease) = left(&*store, "r").await;
+    let events = vec![
+        says(&run, 2, "let me look"),
+        calls(&run, 3, "call-1"),
+        calls(&run, 4, "call-2"),
+        event(
+            &run,
+            5,
+            Body::Result(foxwedge_run::ToolResult {
+                call: foxwedge_run::CallRef { id: Some("call-1".into()), turn: None },
+                name: None,
+                how: How::Ok,
+                reason: None,
+                content: None,
+            }),
+        ),
+    ];
+    store.append("r", &lease, events).await.expect("stored");
+    let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
+    let RunState::Ended { summary, .. } = swept[0].run.state else { panic!("{swept:?}") };
+    assert_eq!((summary.calls, summary.count(Status::Succeeded)), (2, 1));
+    let closed = summary.count(Status::Interrupted) + summary.count(Status::Cancelled);
+    assert_eq!(closed, 1, "{summary:?}");
+    // The log itself says that the call was closed, in front of the end.
+    let log = log(&*store, "r").await;
+    let results: Vec<&Event> =
+        log[5..].iter().filter(|event| matches!(event.body, Body::Result(_))).collect();
+    assert_eq!(results.len(), 1, "{log:?}");
+    assert!(matches!(log[log.len() - 1].body, Body::Ended(_)), "{log:?}");
+    let places: Vec<u64> = log.iter().filter_map(|event| event.seq).collect();
+    assert_eq!(places, (1..=log.len() as u64).collect::<Vec<u64>>());
+}
+
+pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl Archive>) {
+    let (run, lease) = left(&*store, "r").await;
+    let asked = record("question", None);
+    store.append_records("s", vec![asked]).await.expect("stored");
+    let events = vec![says(&run, 2, "let me look"), calls(&run, 3, "call-1")];
+    store.append("r", &lease, events).await.expect("stored");
+    sweep(&*store, "sweeper", 10).await.expect("swept");
+    let records = store.records("s", 1, 10).await.expect("records");
+    let told: Vec<_> = records
+        .iter()
+        .map(|record| {
+            let record = &record.record;
+            (record.id.as_str(), record.parent.as_deref(), record.run.as_deref())
+        })
+        .collect();
+    let expected = [("1-1", Some("question"), Some("r")), ("1-2", Some("1-1"), Some("r"))];
+    assert_eq!(told, expected);
+    assert!(records[0].record.body.contains("let me look"), "{records:?}");
+    // The call has its answer.
+    assert!(records[1].record.body.contains("call-1"), "{records:?}");
+}
+
+pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl Archive>) {
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    assert_eq!(sweep(&*store, "sweeper", 10).await.expect("swept"), []);
+    assert_eq!(current(&*store, "r").await, run);
+    store.append("r", &lease, texts(&run, 2, 2)).await.expect("still held");
+}
+
+/// Such a log comes out of a file that was cut off between the last event and the run's end.
+pub(crate) async fn a_run_whose_log_has_an_end_is_closed_as_it_says(store: Arc<impl Archive>) {
+    let (model, lease) = at_work(&*store, "s", "model").await;
+    store.append("model", &lease, texts(&model, 2, 2)).await.expect("stored");
+    let end = vec![event(&model, 3, Body::Ended(ended(Outcome::Completed)))];
+    let closing = foxwedge_store::Closing {
+        events: end,
+        ended: ended(Outcome::Completed),
+        summary: Default::default(),
+        records: Vec::new(),
+    };
+    store.finalize("model", Authority::Holder(lease), closing).await.expect("ended");
+    let other = Arc::new(foxwedge_store::SqliteStore::memory().await.expect("a store"));
+    let session = store.session("s").await.expect("an answer").expect("a session");
+    other.restore(Piece::Session(session)).await.expect("restored");
+    other.restore(Piece::Run(current(&*store, "model").await)).await.expect("restored");
+    let run = "model".to_owned();
+    let events = store.raw_events("model", 0, 10).await.expect("the log");
+    other.restore(Piece::Events { run: run.clone(), events }).await.expect("restored");
+    other.restore(Piece::Left { run }).await.expect("restored");
+    let swept = sweep(&*other, "sweeper", 10).await.expect("swept");
+    assert_eq!(swept[0].run.state.outcome(), Some(Outcome::Completed));
+    assert_eq!(swept[0].run.last, 3);
+}
+
+pub(crate) async fn a_run_that_was_told_to_stop_is_closed_as_stopped(store: Arc<impl Archive>) {
+    let (run, lease) = left(&*store, "r").await;
+    let events = vec![calls(&run, 2, "call-1"), event(&run, 3, Body::Stop(Stop { grace: 30_000 }))];
+    store.append("r", &lease, events).await.expect("stored");
+    let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
+    assert_eq!(swept[0].run.state.outcome(), Some(Outcome::Stopped));
+}
+
+pub(crate) async fn a_sweep_stops_at_its_limit(store: Arc<impl Archive>) {
+    for number in 1..=5 {
+        left(&*store, &format!("r{number}")).await;
+    }
+    let mut rounds = Vec::new();
+    loop {
+        let swept = sweep(&*store, "sweeper", 2).await.expect("swept");
+        if swept.is_empty() {
+            break;
+        }
+        rounds.push(swept.len());
+    }
+    assert_eq!(rounds, [2, 2, 1]);
+}
+
+pub(crate) async fn somebody_stops_a_run_from_outside(store: Arc<impl Archive>) {
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    store.append("r", &lease, vec![calls(&run, 2, "call-1")]).await.expect("stored");
+    let stop = Body::Stop(Stop { grace: 5_000 });
+    let finalized = close(&*store, "r", stop.clone(), Authority::Operator).await.expect("closed");
+    let Finalized::Won(run) = finalized else { panic!("{finalized:?}") };
+    assert_eq!(run.state.outcome(), Some(Outcome::Stopped));
+    let again = close(&*store, "r", stop.clone(), Authority::Operator).await.expect("an answer");
+    assert_eq!(again, Finalized::Lost(run));
+    let refused = refusal(store.renew("r", &lease, LONG).await);
+    assert_eq!(refused, "run `r` has ended");
+    let missing = refusal(close(&*store, "none", stop, Authority::Operator).await);
+    assert_eq!(missing, "run `none` does not exist");
+}
+
+/// Nothing that stands in a log keeps its run open.
+pub(crate) async fn a_log_of_another_program_is_closed(store: Arc<impl Archive>) {
+    let (run, lease) = left(&*store, "r").await;
+    let odd = |seq: u64, rest: &str| {
+        let text = format!("{{\"runId\":\"r\",\"epoch\":1,\"seq\":{seq},{rest}}}");
+        foxwedge_run::wire::read(&text).expect("an event")
+    };
+    let events = vec![
+        odd(2, "\"type\":\"of-the-future\",\"x\":1"),
+        event(&run, 3, Body::Started(Default::default())),
+        odd(4, "\"type\":\"tool-result\""),
+        odd(5, "\"type\":\"error\",\"fatal\":true,\"message\":\"broken\""),
+        says(&run, 6, "behind the end"),
+    ];
+    store.append("r", &lease, events).await.expect("stored");
+    let swept = sweep(&*store, "sweeper", 10).await.expect("swept");
+    assert_eq!(swept.len(), 1);
+    assert!(swept[0].run.state.outcome().is_some(), "{swept:?}");
+    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(store.abandoned(10).await.expect("a list"), []);
+}

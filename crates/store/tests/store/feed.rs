@@ -1,0 +1,149 @@
+//! Following runs: everybody gets every frame once, in order, from any place.
+
+use std::sync::Arc;
+
+use foxwedge_run::{
+    Input, Outcome, Session, Settings,
+    encode::{Encoder, Format, FrameId, Options},
+};
+use foxwedge_store::{Authority, Feeds, Follower, Lease, RunRow, SqliteStore, Store, StoreError, Told};
+
+use crate::sample::{at_work, calls, closing, current, log, texts};
+
+async fn store() -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::memory().await.expect("a store"))
+}
+
+/// A run with so many texts, a call and its end.
+async fn ended_run(store: &SqliteStore, words: u64) -> RunRow {
+    let (run, lease) = at_work(store, "s", "r").await;
+    for from in (2..2 + words).step_by(1_000) {
+        let to = (from + 999).min(1 + words);
+        store.append("r", &lease, texts(&run, from, to)).await.expect("texts");
+    }
+    finish(store, &lease).await;
+    current(store, "r").await
+}
+
+async fn finish(store: &SqliteStore, lease: &Lease) {
+    let run = current(store, "r").await;
+    store.append("r", lease, vec![calls(&run, run.last + 1, "a")]).await.expect("a call");
+    let end = closing(&current(store, "r").await, Outcome::Completed);
+    store.finalize("r", Authority::Holder(lease.clone()), end).await.expect("an end");
+}
+
+/// What a log comes to in a format, told by itself.
+async fn told(store: &SqliteStore, format: Format) -> Vec<(FrameId, String)> {
+    let options = Options { run: Some("r".into()), ..Options::new(&"s".into()) };
+    let (mut encoder, mut frames) = (Encoder::new(format, options), Vec::new());
+    let (mut session, mut effects) = (Session::new(Settings::default()), Vec::new());
+    for event in log(store, "r").await {
+        session.apply(0, Input::Event(event), &mut effects);
+    }
+    effects.iter().for_each(|effect| encoder.push(effect, &mut frames));
+    encoder.finish(&mut frames);
+    let sse = |frame: &foxwedge_run::encode::Frame| {
+        let mut sse = String::new();
+        frame.write_sse(&mut sse);
+        (frame.id, sse)
+    };
+    frames.iter().map(sse).collect()
+}
+
+/// Everything up to the end.
+async fn heard(mut follower: Follower<SqliteStore>) -> Vec<(FrameId, String)> {
+    let mut heard = Vec::new();
+    loop {
+        match follower.next().await.expect("a frame") {
+            Told::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
+            Told::Lagged(last) => panic!("lagged behind {last}"),
+            Told::Over => return heard,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_is_told_from_any_frame_on() {
+    let store = store().await;
+    ended_run(&store, 20).await;
+    let feeds = Feeds::new(store.clone());
+    for format in Format::ALL {
+        let all = told(&store, format).await;
+        let whole = feeds.follow("r", format, Options::default(), None).await.expect("a follower");
+        assert_eq!(heard(whole).await, all, "{format:?}");
+        for (place, (id, _)) in all.iter().enumerate() {
+            let follower = feeds.follow("r", format, Options::default(), Some(*id)).await;
+            let rest = heard(follower.expect("a follower")).await;
+            assert_eq!(rest, all[place + 1..], "{format:?} behind {id}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_long_run_is_read_from_the_log_and_nobody_lags_by_coming_late() {
+    let store = store().await;
+    ended_run(&store, 5_000).await;
+    let feeds = Feeds::new(store.clone());
+    let all = told(&store, Format::AgUi).await;
+    let mut followers = Vec::new();
+    for after in [None, Some(all[10].0), Some(all[2_500].0), Some(all[all.len() - 2].0)] {
+        let follower = feeds.follow("r", Format::AgUi, Options::default(), after).await;
+        followers.push((after, tokio::spawn(heard(follower.expect("a follower")))));
+    }
+    for (after, follower) in followers {
+        let rest: Vec<_> = all.iter().filter(|(id, _)| Some(*id) > after).cloned().collect();
+        assert_eq!(follower.await.expect("an end"), rest, "behind {after:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_follow_live_and_hear_the_same() {
+    let store = store().await;
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let feeds = Feeds::new(store.clone());
+    let mut followers = Vec::new();
+    for _ in 0..100 {
+        let follower = feeds.follow("r", Format::AiSdk, Options::default(), None).await;
+        followers.push(tokio::spawn(heard(follower.expect("a follower"))));
+    }
+    for seq in 2..200 {
+        store.append("r", &lease, texts(&run, seq, seq)).await.expect("a text");
+    }
+    finish(&store, &lease).await;
+    let all = told(&store, Format::AiSdk).await;
+    for follower in followers {
+        assert_eq!(follower.await.expect("an end"), all);
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_too_slow_is_told_and_goes_on_from_its_last_frame() {
+    let store = store().await;
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let feeds = Feeds::new(store.clone());
+    let mut slow = feeds.follow("r", Format::Jsonl, Options::default(), None).await.expect("one");
+    let fast = feeds.follow("r", Format::Jsonl, Options::default(), None).await.expect("another");
+    let fast = tokio::spawn(heard(fast));
+    let Told::Frame(first) = slow.next().await.expect("the start") else { panic!("no frame") };
+    for from in (2..4_002).step_by(100) {
+        store.append("r", &lease, texts(&run, from, from + 99)).await.expect("texts");
+        tokio::task::yield_now().await;
+    }
+    finish(&store, &lease).await;
+    let all = told(&store, Format::Jsonl).await;
+    assert_eq!(fast.await.expect("an end"), all, "the fast one is not held up");
+    let last = match slow.next().await.expect("an answer") {
+        Told::Lagged(last) => last,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(last, first.id);
+    let again = feeds.follow("r", Format::Jsonl, Options::default(), Some(last)).await;
+    assert_eq!(heard(again.expect("a follower")).await, all[1..]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_there_cannot_be_followed() {
+    let feeds = Feeds::new(store().await);
+    let nobody = feeds.follow("r", Format::Acp, Options::default(), None).await;
+    assert!(matches!(nobody, Err(StoreError::NoRun(run)) if run == "r"));
+}

@@ -1,0 +1,229 @@
+//! A file in which something changed: it is found, named, and never taken for the truth.
+
+use std::{fs, io::Write, path::Path};
+
+use foxwedge_run::{Body, Outcome};
+use foxwedge_store::{
+    Archive, Exported, Flaw, Imported, Lease, RunRow, RunState, SqliteStore, Store, StoreError,
+    export, import, sweep, verify,
+};
+use rusqlite::Connection;
+
+use crate::{
+    sample::{at_work, current, log, places, refusal, texts},
+    temporary::Temporary,
+};
+
+/// A run with eight events, in a file that a store has open.
+async fn stored(folder: &Temporary) -> (SqliteStore, RunRow, Lease) {
+    let store = SqliteStore::open(folder.path("store.db")).await.expect("a store");
+    let (run, lease) = at_work(&store, "s", "r").await;
+    store.append("r", &lease, texts(&run, 2, 8)).await.expect("stored");
+    (store, run, lease)
+}
+
+fn change(folder: &Temporary, sql: &str) {
+    let path = folder.path("store.db");
+    Connection::open(path).expect("a file").execute_batch(sql).expect("a change");
+}
+
+fn flaw(place: u64, why: &str) -> Flaw {
+    Flaw { run: "r".to_owned(), place, why: why.to_owned() }
+}
+
+#[tokio::test]
+async fn every_change_of_a_log_is_found() {
+    const UNFIT: &str = "it does not fit what came before";
+    const MISSING: &str = "it is missing";
+    let table: [(&str, Vec<Flaw>); 9] = [
+        (
+            "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5",
+            vec![flaw(5, UNFIT)],
+        ),
+        (
+            "UPDATE events SET body = CAST(x'ff' || body AS TEXT) WHERE seq = 5",
+            vec![flaw(5, UNFIT)],
+        ),
+        (
+            "UPDATE events SET chain = zeroblob(16) WHERE seq = 5",
+            vec![flaw(5, UNFIT), flaw(6, UNFIT)],
+        ),
+        (
+            "UPDATE events SET chain = zeroblob(3) WHERE seq = 5",
+            vec![flaw(5, UNFIT), flaw(6, UNFIT)],
+        ),
+        ("DELETE FROM events WHERE seq = 5", vec![flaw(5, MISSING), flaw(6, UNFIT)]),
+        ("DELETE FROM events WHERE seq > 6", vec![flaw(7, MISSING), flaw(8, MISSING)]),
+        (
+            "UPDATE events SET seq = -seq WHERE seq IN (3, 4); UPDATE events SET seq = 7 + seq WHERE seq < 0",
+            vec![flaw(3, UNFIT), flaw(4, UNFIT), flaw(5, UNFIT)],
+        ),
+        (
+            "UPDATE runs SET chain = zeroblob(16)",
+            vec![flaw(8, "it is not the one the run ends with")],
+        ),
+        ("UPDATE runs SET last = 9", vec![flaw(9, MISSING)]),
+    ];
+    for (sql, flaws) in table {
+        let folder = Temporary::folder();
+        let (store, ..) = stored(&folder).await;
+        assert_eq!(verify(&store, "r").await.expect("verified"), []);
+        change(&folder, sql);
+        assert_eq!(verify(&store, "r").await.expect("verified"), flaws, "{sql}");
+        // Reading stops in front of the first, and never returns anything that is not true.
+        let first = flaws[0].place;
+        let refused = refusal(store.events("r", 0, 100).await);
+        let expected = format!("event {first} of run `r` is damaged: ");
+        assert!(refused.starts_with(&expected), "{sql}: {refused}");
+        let good = (first - 1) as usize;
+        let before = store.events("r", 0, good).await.expect("what is good");
+        assert_eq!(places(&before), (1..first).collect::<Vec<u64>>(), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_closed_and_says_so() {
+    let table = [
+        (
+            "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5",
+            "word 2word 3word 4",
+        ),
+        ("DELETE FROM events WHERE seq = 3", "word 2"),
+        ("DELETE FROM events", ""),
+        ("UPDATE events SET body = '{' WHERE seq = 1", ""),
+    ];
+    for (sql, text) in table {
+        let folder = Temporary::folder();
+        let (store, _, lease) = stored(&folder).await;
+        store.renew("r", &lease, 0).await.expect("given up");
+        change(&folder, sql);
+        let swept = sweep(&store, "sweeper", 10).await.expect("swept");
+        assert_eq!(swept.len(), 1, "{sql}");
+        assert!(swept[0].damage.is_some(), "{sql}");
+        let run = current(&store, "r").await;
+        let RunState::Ended { ended, .. } = &run.state else { panic!("{run:?}") };
+        assert_eq!(ended.outcome, Some(Outcome::Interrupted), "{sql}");
+        assert_eq!(ended.text.as_deref().unwrap_or(""), text, "{sql}");
+        let code = ended.problem.as_ref().and_then(|problem| problem.code.as_deref());
+        assert_eq!(code, Some("damaged_log"), "{sql}");
+        // The end stands behind everything, also behind what cannot be read.
+        assert_eq!(run.last, 9);
+        let end = store.events("r", 8, 1).await;
+        if sql != "DELETE FROM events" {
+            assert_eq!(end.expect("the end")[0].event.body, Body::Ended(ended.clone()), "{sql}");
+        }
+        assert_eq!(sweep(&store, "sweeper", 10).await.expect("swept"), []);
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_exported_up_to_the_damage() {
+    let folder = Temporary::folder();
+    let (store, ..) = stored(&folder).await;
+    change(&folder, "UPDATE events SET body = replace(body, 'word 5', 'word 6') WHERE seq = 5");
+    let mut out = Vec::new();
+    let exported = export(&store, &[], &mut out).await.expect("exported");
+    let expected = Exported {
+        sessions: 1,
+        records: 0,
+        runs: 1,
+        events: 4,
+        damage: vec!["run `r`: event 5: it does not fit what came before".to_owned()],
+    };
+    assert_eq!(exported, expected);
+    let there = SqliteStore::memory().await.expect("a store");
+    let imported = import(&there, &*out).await.expect("imported");
+    assert_eq!(imported, Imported { sessions: 1, runs: 1, events: 4, ..Imported::default() });
+    assert_eq!(log(&there, "r").await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_page_that_was_overwritten_is_found() {
+    let folder = Temporary::folder();
+    let (store, run, lease) = stored(&folder).await;
+    for from in (9..2_000).step_by(100) {
+        store.append("r", &lease, texts(&run, from, from + 99)).await.expect("stored");
+    }
+    drop(store);
+    let path = folder.path("store.db");
+    let whole = fs::read(&path).expect("the file");
+    let mut noticed = 0;
+    let pages = whole.len() / 4_096;
+    for page in (1..pages).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[page * 4_096..(page + 1) * 4_096].fill(0x5a);
+        fs::write(&path, &bytes).expect("damage");
+        // Nothing panics, and nothing that changed is read as if it had not.
+        let Ok(store) = SqliteStore::open(&path).await else {
+            noticed += 1;
+            continue;
+        };
+        let complaints = store.examine().await.is_ok_and(|found| found.is_empty());
+        match store.events("r", 0, 10_000).await {
+            Ok(events) => {
+                assert_eq!(events.len(), 2_008);
+                assert_eq!(events[1_000].event.seq, Some(1_001));
+            }
+            Err(StoreError::Corrupt { .. }) => {}
+            Err(error) => panic!("page {page}: {error}"),
+        }
+        assert!(!complaints, "page {page}");
+        noticed += 1;
+    }
+    assert!(noticed > 10, "{noticed}");
+}
+
+#[tokio::test]
+async fn a_file_left_open_is_looked_through() {
+    let folder = Temporary::folder();
+    let (store, run, lease) = stored(&folder).await;
+    for from in (9..2_000).step_by(100) {
+        store.append("r", &lease, texts(&run, from, from + 99)).await.expect("stored");
+    }
+    drop(store);
+    // As if the process had been killed: a page is broken, and a log is left behind.
+    let path = folder.path("store.db");
+    let mut bytes = fs::read(&path).expect("the file");
+    let middle = bytes.len() / 4_096 / 2;
+    bytes[middle * 4_096..(middle + 1) * 4_096].fill(0x5a);
+    fs::write(&path, &bytes).expect("damage");
+    let mut wal = fs::File::create(folder.path("store.db-wal")).expect("a log");
+    wal.write_all(b"torn").expect("a log");
+    drop(wal);
+    let refused = refusal(SqliteStore::open(&path).await);
+    let named = format!("`{}` is damaged: ", path.display());
+    assert!(refused.starts_with(&named), "{refused}");
+}
+
+#[tokio::test]
+async fn a_torn_write_ahead_log_loses_nothing_that_was_acknowledged() {
+    let folder = Temporary::folder();
+    let (store, run, lease) = stored(&folder).await;
+    let copy = Temporary::folder();
+    let source = folder.path("store.db");
+    copy_all(&source, &copy.path("store.db"));
+    // The next append is cut off anywhere: nobody was told of it.
+    store.append("r", &lease, texts(&run, 9, 9)).await.expect("stored");
+    let acknowledged = fs::metadata(copy.path("store.db-wal")).expect("a log").len();
+    let log_now = fs::read(folder.path("store.db-wal")).expect("a log");
+    assert!(log_now.len() as u64 > acknowledged);
+    for cut in (acknowledged as usize..=log_now.len()).step_by(977) {
+        let torn = Temporary::folder();
+        let path = torn.path("store.db");
+        fs::copy(copy.path("store.db"), &path).expect("a copy");
+        fs::write(torn.path("store.db-wal"), &log_now[..cut]).expect("a torn log");
+        let store = SqliteStore::open(&path).await.expect("a store");
+        let last = current(&store, "r").await.last;
+        assert!(last == 8 || (last == 9 && cut == log_now.len()), "{last} after a cut at {cut}");
+        assert_eq!(verify(&store, "r").await.expect("verified"), []);
+        // The caller tells it again.
+        assert_eq!(store.append("r", &lease, texts(&run, 9, 9)).await.expect("stored"), 9);
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for ending in ["", "-wal"] {
+        let name = |path: &Path| format!("{}{ending}", path.display());
+        fs::copy(name(from), name(to)).expect("a copy");
+    }
+}

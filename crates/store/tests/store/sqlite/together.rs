@@ -1,0 +1,147 @@
+//! Several stores on one file, as several processes would have them.
+
+use std::sync::Arc;
+
+use foxwedge_run::Outcome;
+use foxwedge_store::{Authority, Finalized, Lease, NewRun, SqliteStore, Started, Store, Wake};
+use tokio::sync::Barrier;
+
+use crate::{
+    sample::{LONG, at_work, closing, current, log, new_run, new_session, refusal, started, texts},
+    temporary::Temporary,
+};
+
+async fn two(folder: &Temporary) -> [Arc<SqliteStore>; 2] {
+    let path = folder.path("store.db");
+    let open = || async { Arc::new(SqliteStore::open(&path).await.expect("a store")) };
+    [open().await, open().await]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_stores_race_for_the_end_a_thousand_times_and_one_wins() {
+    const RUNS: usize = 1_000;
+    let folder = Temporary::folder();
+    let stores = two(&folder).await;
+    stores[0].create_session(new_session("s")).await.expect("a session");
+    let mut runs = Vec::new();
+    for number in 0..RUNS {
+        runs.push(started(&*stores[number % 2], new_run("s", &format!("r{number}"))).await.0);
+    }
+    let barrier = Arc::new(Barrier::new(2));
+    let outcomes = [Outcome::Completed, Outcome::Stopped];
+    let race = |side: usize| {
+        let (store, barrier, runs) = (stores[side].clone(), barrier.clone(), runs.clone());
+        tokio::spawn(async move {
+            let mut won = Vec::new();
+            for run in &runs {
+                barrier.wait().await;
+                let end = closing(run, outcomes[side]);
+                let finalized = store.finalize(&run.id, Authority::Operator, end).await;
+                won.push(matches!(finalized.expect("an answer"), Finalized::Won(_)));
+            }
+            won
+        })
+    };
+    let (left, right) = (race(0), race(1));
+    let (left, right) = (left.await.expect("a side"), right.await.expect("a side"));
+    for (number, run) in runs.iter().enumerate() {
+        assert!(left[number] ^ right[number], "run {number}");
+        let winner = if left[number] { outcomes[0] } else { outcomes[1] };
+        let ended = current(&*stores[number % 2], &run.id).await;
+        assert_eq!((ended.state.outcome(), ended.last), (Some(winner), 2), "run {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_stores_append_to_their_own_runs_and_lose_nothing() {
+    let folder = Temporary::folder();
+    let stores = two(&folder).await;
+    stores[0].create_session(new_session("s")).await.expect("a session");
+    let write = |side: usize| {
+        let store = stores[side].clone();
+        tokio::spawn(async move {
+            let id = format!("r{side}");
+            let (run, lease) = started(&*store, new_run("s", &id)).await;
+            for seq in 2..=100 {
+                store.append(&id, &lease, texts(&run, seq, seq)).await.expect("stored");
+            }
+            run
+        })
+    };
+    let (left, right) = (write(0), write(1));
+    let runs = [left.await.expect("a side"), right.await.expect("a side")];
+    let mut epochs = [runs[0].epoch, runs[1].epoch];
+    epochs.sort_unstable();
+    assert_eq!(epochs, [1, 2]);
+    for (side, run) in runs.iter().enumerate() {
+        let other = &stores[1 - side];
+        assert_eq!(log(&**other, &run.id).await[1..], texts(run, 2, 100));
+    }
+}
+
+#[tokio::test]
+async fn what_another_store_decided_counts() {
+    let folder = Temporary::folder();
+    let [left, right] = two(&folder).await;
+    left.create_session(new_session("s")).await.expect("a session");
+    let (run, stale) = started(&*left, NewRun { ttl: 0, ..new_run("s", "r") }).await;
+    left.append("r", &stale, texts(&run, 2, 2)).await.expect("stored");
+    let lease = right.take_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
+    assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
+    let fenced = "run `r` is held by somebody else: lease 2, yours is 1";
+    assert_eq!(refusal(left.append("r", &stale, texts(&run, 3, 3)).await), fenced);
+    right.append("r", &lease, texts(&run, 3, 3)).await.expect("stored");
+    let again = left.start_run(new_run("s", "r")).await.expect("found");
+    assert_eq!(again, Started::Existing(current(&*right, "r").await));
+}
+
+#[tokio::test]
+async fn whoever_watches_is_woken_by_another_process() {
+    let folder = Temporary::folder();
+    let [left, right] = two(&folder).await;
+    let (run, lease) = at_work(&*left, "s", "r").await;
+    let mut watch = right.watch().await.expect("a watch");
+    for seq in 2..=4 {
+        left.append("r", &lease, texts(&run, seq, seq)).await.expect("stored");
+        // Nobody knows which run it was; whoever is woken reads what it follows.
+        while right.events("r", seq - 1, 10).await.expect("the log").is_empty() {
+            assert_eq!(watch.next().await, Some(Wake::All));
+        }
+        assert_eq!(watch.next().await, Some(Wake::All));
+    }
+}
+
+#[tokio::test]
+async fn a_store_wakes_its_own_watchers_by_name() {
+    let folder = Temporary::folder();
+    let [left, _right] = two(&folder).await;
+    let (run, lease) = at_work(&*left, "s", "r").await;
+    let mut watch = left.watch().await.expect("a watch");
+    for seq in 2..=20 {
+        left.append("r", &lease, texts(&run, seq, seq)).await.expect("stored");
+        let expected = Wake::Run { run: "r".into(), last: seq };
+        assert_eq!(watch.next().await, Some(expected));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_stores_make_one_file_at_the_same_time() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    let barrier = Arc::new(Barrier::new(6));
+    let mut tasks = Vec::new();
+    for number in 0..6 {
+        let (path, barrier) = (path.clone(), barrier.clone());
+        tasks.push(tokio::spawn(async move {
+            barrier.wait().await;
+            let store = SqliteStore::open(&path).await.expect("a store");
+            store.create_session(new_session(&format!("s{number}"))).await.expect("a session");
+        }));
+    }
+    for task in tasks {
+        task.await.expect("a task");
+    }
+    let store = SqliteStore::open(&path).await.expect("a store");
+    let all = store.sessions(Default::default(), Default::default()).await.expect("a list");
+    assert_eq!(all.len(), 6);
+}

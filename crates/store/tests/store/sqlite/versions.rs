@@ -1,0 +1,93 @@
+//! Files of other versions and of other programs.
+
+use std::{fs, path::Path};
+
+use foxwedge_store::{SqliteStore, Store};
+use rusqlite::Connection;
+
+use crate::{
+    sample::{at_work, new_session, refusal},
+    temporary::Temporary,
+};
+
+fn change(path: &Path, sql: &str) {
+    Connection::open(path).expect("a file").execute_batch(sql).expect("a change");
+}
+
+/// What is written after the path of the file.
+async fn refused(path: &Path) -> String {
+    let told = refusal(SqliteStore::open(path).await);
+    told.replace(&path.display().to_string(), "store.db")
+}
+
+#[tokio::test]
+async fn a_newer_file_is_refused_and_left_alone() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    let store = SqliteStore::open(&path).await.expect("a store");
+    at_work(&store, "s", "r").await;
+    drop(store);
+    change(&path, "PRAGMA user_version = 999");
+    let before = fs::read(&path).expect("the file");
+    let told = refused(&path).await;
+    assert!(
+        told.starts_with("`store.db`: it was written by a newer program: version 999"),
+        "{told}"
+    );
+    assert_eq!(fs::read(&path).expect("the file"), before);
+    change(&path, "PRAGMA user_version = -1");
+    assert!(refused(&path).await.contains("newer program: version -1"));
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_refused_and_left_alone() {
+    let folder = Temporary::folder();
+    let table = [
+        ("table.db", "CREATE TABLE t (x); INSERT INTO t VALUES (1);"),
+        ("version.db", "PRAGMA user_version = 1;"),
+        ("application.db", "PRAGMA application_id = 7;"),
+    ];
+    for (name, sql) in table {
+        let path = folder.path(name);
+        change(&path, sql);
+        let before = fs::read(&path).expect("the file");
+        let told = refusal(SqliteStore::open(&path).await);
+        assert!(told.ends_with("it is a database of something else"), "{name}: {told}");
+        assert_eq!(fs::read(&path).expect("the file"), before, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_refused_and_left_alone() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    for content in ["x".repeat(10_000), "SQLite format 3\0".to_owned() + &"y".repeat(5_000)] {
+        fs::write(&path, &content).expect("a file");
+        let told = refused(&path).await;
+        assert!(told.starts_with("`store.db` is damaged"), "{told}");
+        assert_eq!(fs::read(&path).expect("the file"), content.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_store() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    fs::write(&path, "").expect("a file");
+    let store = SqliteStore::open(&path).await.expect("a store");
+    store.create_session(new_session("s")).await.expect("a session");
+}
+
+#[tokio::test]
+async fn the_file_says_what_it_is() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    drop(SqliteStore::open(&path).await.expect("a store"));
+    let file = Connection::open(&path).expect("a file");
+    let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    assert_eq!(number("application_id").expect("a number"), 0x466f_7877);
+    assert_eq!(number("user_version").expect("a number"), 1);
+    let mode: String =
+        file.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a mode");
+    assert_eq!(mode, "wal");
+}

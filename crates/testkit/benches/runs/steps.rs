@@ -1,0 +1,100 @@
+//! Events through the machine, and through the machine and an encoder.
+
+use std::{hint::black_box, time::Instant};
+
+use foxwedge_run::{
+    Body, Call, CallRef, Effect, Ended, Event, How, Id, Input, Json, Session, Settings, Started,
+    Status, Text, ToolResult, Turn,
+    encode::{Encoder, Format, Options},
+    step, wire,
+};
+
+const ROUNDS: usize = 7;
+
+pub(crate) fn print() {
+    println!("steps: millions of events a second on one core, best of {ROUNDS}\n");
+    let source = log(20_000);
+    let events = source.len() as f64;
+    let mut emitted = Vec::new();
+    run(&source, |effects| {
+        emitted.extend(effects.iter().filter_map(|effect| match effect {
+            Effect::Emit(event) => Some(event.clone()),
+            _ => None,
+        }));
+    });
+    let lines: Vec<String> = emitted.iter().map(wire::write).collect();
+    let bytes: usize = lines.iter().map(String::len).sum();
+    let told = |name: &str, seconds: f64, events: f64| {
+        println!("  {name:<44}{:>8.2}", events / seconds / 1e6);
+    };
+    told("step, as a source", best(|| run(&source, |_| {})), events);
+    told("step, out of a log", best(|| run(&emitted, |_| {})), emitted.len() as f64);
+    for format in Format::ALL {
+        let options = Options::new(&Id::from("s"));
+        let encode = || {
+            let mut encoder = Encoder::new(format, options.clone());
+            let mut frames = Vec::new();
+            run(&emitted, |effects| {
+                frames.clear();
+                effects.iter().for_each(|effect| encoder.push(effect, &mut frames));
+                black_box(&frames);
+            });
+        };
+        let name = format!("step and encode as {}", format.name());
+        told(&name, best(encode), emitted.len() as f64);
+    }
+    let write = || emitted.iter().for_each(|event| drop(black_box(wire::write(event))));
+    told("written as JSON", best(write), emitted.len() as f64);
+    let read = || lines.iter().for_each(|line| drop(black_box(wire::read(line))));
+    told("read from JSON", best(read), lines.len() as f64);
+    println!("\n  {} events, {} bytes each as JSON\n", emitted.len(), bytes / lines.len());
+}
+
+fn best(mut work: impl FnMut()) -> f64 {
+    let seconds = |_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_secs_f64()
+    };
+    (0..ROUNDS).map(seconds).fold(f64::INFINITY, f64::min)
+}
+
+fn run(events: &[Event], mut effects: impl FnMut(&[Effect])) {
+    let mut session = Session::new(Settings::default());
+    for (now, event) in events.iter().enumerate() {
+        let (next, done) = step(session, now as u64, Input::Event(event.clone()));
+        session = next;
+        effects(&done);
+    }
+    black_box(session);
+}
+
+/// Turns of twenty pieces of text and three calls, as an agent's stream has them.
+pub(crate) fn log(turns: u32) -> Vec<Event> {
+    let run = Id::from("run-1700000000000-4f2a9c");
+    let mut bodies = vec![Body::Started(Started::default())];
+    for turn in 1..=turns {
+        let message = Some(Id::from(format!("msg_{turn:08}")));
+        bodies.push(Body::Turn(Turn { turn: Some(turn), message: message.clone() }));
+        for _ in 0..20 {
+            let delta = Some("a few words of text".to_owned());
+            bodies.push(Body::Text(Text { message: message.clone(), delta, ..Text::default() }));
+        }
+        for call in 0..3 {
+            let id = Some(Id::from(format!("toolu_{turn:08}_{call}")));
+            let call = CallRef { id, turn: Some(turn) };
+            bodies.push(Body::Call(Call {
+                call: call.clone(),
+                name: Some("Read".into()),
+                input: Json::parse(r#"{"file":"src/main.rs"}"#),
+                status: Some(Status::Running),
+                ..Call::default()
+            }));
+            let content = Some(Json::string("fn main() {}"));
+            let (name, how, reason) = (None, How::Ok, None);
+            bodies.push(Body::Result(ToolResult { call, name, how, reason, content }));
+        }
+    }
+    bodies.push(Body::Ended(Ended::default()));
+    bodies.into_iter().map(|body| Event::new(&run, body)).collect()
+}
