@@ -1,5 +1,5 @@
-//! A long campaign: the laws of repair, of compaction, of conversion, or of streams, on as many random
-//! histories and answers as time allows.
+//! A long campaign: the laws of repair, of compaction, of conversion, of streams, or of runs, on as many
+//! random histories, answers and sessions as time allows.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,10 @@ use std::{
 };
 
 use foxwedge_core::{Profile, Wire, rules};
-use foxwedge_testkit::laws::{self, Breach, Options, Tally};
+use foxwedge_testkit::{
+    laws::{self, Breach, Options, Tally},
+    runs,
+};
 
 use crate::{Outcome, ci};
 
@@ -59,10 +62,12 @@ enum Laws {
     Compaction,
     Conversion,
     Streams,
+    Runs,
 }
 
 impl Laws {
-    const ALL: [Laws; 4] = [Laws::Repair, Laws::Compaction, Laws::Conversion, Laws::Streams];
+    const ALL: [Laws; 5] =
+        [Laws::Repair, Laws::Compaction, Laws::Conversion, Laws::Streams, Laws::Runs];
 
     fn name(self) -> &'static str {
         match self {
@@ -70,6 +75,7 @@ impl Laws {
             Laws::Compaction => "compaction",
             Laws::Conversion => "conversion",
             Laws::Streams => "streams",
+            Laws::Runs => "runs",
         }
     }
 
@@ -79,6 +85,7 @@ impl Laws {
             Laws::Compaction => laws::compaction::campaign(options),
             Laws::Conversion => laws::conversion::campaign(options),
             Laws::Streams => laws::streams::campaign(options),
+            Laws::Runs => runs::laws::campaign(options),
         }
     }
 }
@@ -247,7 +254,10 @@ mod tests {
         assert_eq!((asked.options.cases, asked.threads), (1000, 2));
         assert_eq!(asked.options.wire, Some(Wire::Gemini));
         let table: [(&[&str], &str); 5] = [
-            (&["--of", "x"], "unknown laws `x`; known: repair, compaction, conversion, streams"),
+            (
+                &["--of", "x"],
+                "unknown laws `x`; known: repair, compaction, conversion, streams, runs",
+            ),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),
             (&["--cases", "many"], "`--cases many` is not a number"),

@@ -7,6 +7,7 @@ mod ci;
 mod tidy;
 mod generate;
 mod laws;
+mod chaos;
 mod transcript;
 mod agents;
 mod sdks;
@@ -32,6 +33,8 @@ usage: cargo xtask <task>
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
+  chaos [kills|cuts|flips|power|faults|race|cluster]… [--rounds N] [--seed S]
+                      processes killed, files damaged, disks without power, clusters in trouble; see docs/runs/reliability.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
+        ["chaos", rest @ ..] => chaos::run(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

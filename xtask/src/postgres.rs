@@ -53,7 +53,8 @@ fn start() -> Result<Server, String> {
 
 /// Installs it where that takes nobody's permission: as root, on a system with Debian's packages.
 fn installed() -> bool {
-    let asked = |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let asked =
+        |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !Path::new("/usr/bin/apt-get").exists() || Path::new("/usr/lib/postgresql").exists() {
         return false;
     }

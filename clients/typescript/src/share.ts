@@ -25,6 +25,11 @@ export function share<T>(old: unknown, fresh: T): T {
   return (same ? old : shared) as T;
 }
 
+/** Whether two values say the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return Object.is(share(one, other), one);
+}
+
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -8,11 +8,6 @@ export function wellFormed(text: string): string {
   return HALF.test(text) ? text.replace(HALVES, "\ufffd") : text;
 }
 
-/** Whether a string holds half a character. */
-export function isBroken(text: string): boolean {
-  return HALF.test(text);
-}
-
 /** Whether there is nothing but white space in a text. */
 export function isBlank(text: string): boolean {
   return BLANK.test(text);

@@ -1,6 +1,6 @@
 /** JSON that nobody looks into: it stays as it was spelled until somebody asks. */
 
-import { isBroken } from "./text.js";
+import { wellFormed } from "./text.js";
 
 /** A JSON value as it was spelled. */
 export class Json {
@@ -33,9 +33,17 @@ export class Json {
     return text === undefined ? undefined : new Json(text);
   }
 
-  /** The value, read; `null` if others cannot read it. The same object every time. */
+  /**
+   * The value, read. Half a character, where somebody cut a text, becomes U+FFFD; what cannot be
+   * read everywhere (too deep, a number beyond all numbers) is told as the text it is. The same
+   * object every time.
+   */
   get value(): unknown {
-    return this.#read() ?? null;
+    if (this.#value === UNREAD) {
+      const value = wholeOf(JSON.parse(this.raw), 0);
+      this.#value = value === UNREADABLE ? this.raw : value;
+    }
+    return this.#value;
   }
 
   /**
@@ -43,7 +51,7 @@ export class Json {
    * itself.
    */
   plain(): string {
-    const value = this.#read();
+    const { value } = this;
     if (typeof value === "string") return value;
     if (value === null) return "";
     if (!Array.isArray(value)) return this.raw;
@@ -54,15 +62,6 @@ export class Json {
       texts.push(text);
     }
     return texts.join("\n");
-  }
-
-  /** Nothing if others cannot read it. */
-  #read(): unknown {
-    if (this.#value === UNREAD) {
-      const value: unknown = JSON.parse(this.raw);
-      this.#value = isSound(value, 0) ? value : undefined;
-    }
-    return this.#value;
   }
 
   /** For `JSON.stringify`. */
@@ -82,6 +81,7 @@ export function isJson(text: string): boolean {
 }
 
 const UNREAD = Symbol("unread");
+const UNREADABLE = Symbol("unreadable");
 const LINE_BREAK = /[\n\r]/;
 const LINE_BREAKS = /[\n\r]/g;
 /** More than this deep, other readers give up. */
@@ -91,16 +91,21 @@ function trimmed(text: string): string {
   return text.replace(/^[ \t\n\r]+|[ \t\n\r]+$/g, "");
 }
 
-/** Whether other readers read the same: no half characters, no endless numbers, not too deep. */
-function isSound(value: unknown, depth: number): boolean {
-  if (typeof value === "string") return !isBroken(value);
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || value === null) return true;
-  if (depth === DEEPEST) return false;
-  if (Array.isArray(value)) return value.every((item) => isSound(item, depth + 1));
-  return Object.entries(value).every(
-    ([key, inside]) => !isBroken(key) && isSound(inside, depth + 1),
+/** The value without halves of characters; or that it is too deep, or holds an endless number. */
+function wholeOf(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return wellFormed(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : UNREADABLE;
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === DEEPEST) return UNREADABLE;
+  const fields = Object.entries(value);
+  const wholes = fields.map(([name, inside]) => [wellFormed(name), wholeOf(inside, depth + 1)]);
+  if (wholes.some(([, inside]) => inside === UNREADABLE)) return UNREADABLE;
+  const isSame = wholes.every(
+    ([name, inside], at) => name === fields[at]?.[0] && inside === fields[at]?.[1],
   );
+  if (isSame) return value;
+  if (Array.isArray(value)) return wholes.map(([, inside]) => inside);
+  return Object.fromEntries(wholes) as unknown;
 }
 
 function textOf(item: unknown): string | undefined {

@@ -39,13 +39,17 @@ export interface Input {
   readonly routed?: string;
 }
 
+/** Where they are. */
+export function folder(): string {
+  const beside = fileURLToPath(new URL("../../../../fixtures/run", import.meta.url));
+  return process.env["FOXWEDGE_FIXTURES"] ?? beside;
+}
+
 /** All of them. */
 export function vectors(): Vector[] {
-  const beside = fileURLToPath(new URL("../../../../fixtures/run", import.meta.url));
-  const folder = process.env["FOXWEDGE_FIXTURES"] ?? beside;
-  const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
+  const files = readdirSync(folder()).filter((file) => file.endsWith(".json"));
   return files.sort().map((file) => {
-    const vector = JSON.parse(readFileSync(`${folder}/${file}`, "utf8")) as Vector;
+    const vector = JSON.parse(readFileSync(`${folder()}/${file}`, "utf8")) as Vector;
     return { ...vector, file };
   });
 }

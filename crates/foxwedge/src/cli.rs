@@ -12,10 +12,16 @@ mod repair;
 mod sessions;
 mod compact;
 mod convert;
+mod runs;
 
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConvertArgs, Kind, Telling};
 pub(crate) use repair::RepairArgs;
+pub(crate) use runs::{
+    AgUi, DeleteArgs, FollowArgs, FrameArgs, From, ImportArgs, ListRunsArgs, PruneArgs, ReplayArgs,
+    RunEventsArgs, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs, StoreAction, StoreArgs,
+    StoreExportArgs, StorePathArgs, View as RunView,
+};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{
     ExportFormat, Format, ListFormat, OutputFormat, ReportFormat, Strategy, View,
@@ -79,6 +85,12 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Copy a session under a new id, repaired
     Fork(ForkArgs),
+    /// Follow an agent's stream: what it says, what it calls, and how it ends
+    Follow(Box<FollowArgs>),
+    /// Look at runs that were kept
+    Runs(Box<RunsArgs>),
+    /// Look after the store that runs are kept in
+    Store(Box<StoreArgs>),
     /// Explain one rule
     Rule(RuleArgs),
     /// List all rules

@@ -21,6 +21,7 @@ mod mend;
 mod compact;
 mod convert;
 mod disk;
+mod runs;
 mod diff;
 mod outcome;
 mod report;
@@ -61,6 +62,9 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Resume(args) => command::resume::run(args),
         Command::Export(args) => command::export::run(args),
         Command::Fork(args) => command::fork::run(args),
+        Command::Follow(args) => command::follow::run(*args),
+        Command::Runs(args) => command::runs::run(*args),
+        Command::Store(args) => command::store::run(*args),
         Command::Rule(args) => command::rule::run(args),
         Command::Rules(args) => command::rules::run(args),
         Command::Explain(args) => command::explain::run(args),

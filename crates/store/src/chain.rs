@@ -93,6 +93,12 @@ impl Span<'_> {
     }
 }
 
+/// Whether an error tells of an event that is not what it was. Trouble with the disk may look like
+/// damage of the database, and pass.
+pub(crate) fn is_damage(error: &StoreError) -> bool {
+    matches!(error, StoreError::Corrupt { what, .. } if what.starts_with("event "))
+}
+
 /// The error for an event that is not what it was.
 pub(crate) fn damaged(run: &str, place: u64, why: String) -> StoreError {
     StoreError::Corrupt { what: format!("event {place} of run `{run}`"), why }

@@ -138,6 +138,7 @@ impl Store for PostgresStore {
         let Closing { events, ended, summary, records } = closing;
         check::records(&records)?;
         let closed = closing::Closed {
+            at: events.last().and_then(|event| event.at),
             drafts: draft::prepare_closing(run, events, clock::now())?,
             ended: codec::ended(&ended),
             summary: codec::summary(&summary),

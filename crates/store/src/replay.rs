@@ -4,10 +4,13 @@ use foxwedge_run::{
     Body, Effect, Ended, Event, Id, Input, Run, Session, Settings, Summary, history,
 };
 
-use crate::{Closing, NewRecord, Result, RunRow, Store, StoreError, clock};
+use crate::{Closing, Lease, NewRecord, Result, RunRow, Store, StoreError, chain, clock};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
+
+/// How often a log is read that the engine cannot read.
+const READS: usize = 3;
 
 /// What a run leaves in its session: its messages, one record behind the other. `parent` is the
 /// record they follow.
@@ -28,9 +31,12 @@ pub fn records(run: &Run, parent: Option<&str>) -> Vec<NewRecord> {
 }
 
 /// A run's log, told to a machine.
+#[derive(Clone)]
 pub(crate) struct Replay {
     run: Id,
     session: Session,
+    /// The last place that was read.
+    last: u64,
     now: u64,
     end: Option<(Ended, Summary)>,
 }
@@ -39,25 +45,40 @@ impl Replay {
     /// A machine that knows nothing yet.
     pub(crate) fn new(run: &RunRow) -> Replay {
         let session = Session::new(Settings::default());
-        Replay { run: run.id.as_str().into(), session, now: clock::now(), end: None }
+        let (run, now) = (run.id.as_str().into(), clock::now());
+        Replay { run, session, last: 0, now, end: None }
     }
 
-    /// Reads the log up to its end, or to where it is damaged: what is returned says how.
-    pub(crate) async fn read<S: Store>(&mut self, store: &S) -> Result<Option<String>> {
-        let (mut after, mut limit) = (0, PAGE);
+    /// Reads on in the log, up to its end, or to where it is damaged: what is returned says how.
+    /// Whoever holds the run keeps it meanwhile.
+    pub(crate) async fn read<S: Store>(
+        &mut self,
+        store: &S,
+        holder: Option<(&Lease, u64)>,
+    ) -> Result<Option<String>> {
+        let (mut limit, mut failures) = (PAGE, 0);
         loop {
-            match store.events(&self.run, after, limit).await {
+            match store.events(&self.run, self.last, limit).await {
                 Ok(page) => {
                     let Some(last) = page.last() else { return Ok(None) };
-                    after = last.seq;
+                    self.last = last.seq;
+                    let full = page.len() == PAGE;
                     page.into_iter().for_each(|stored| {
                         self.tell(Input::Event(stored.event));
                     });
+                    if let (true, Some((lease, ttl))) = (full, holder) {
+                        store.renew(&self.run, lease, ttl).await?;
+                    }
                 }
                 // One by one up to the very place.
-                Err(StoreError::Corrupt { .. }) if limit > 1 => limit = 1,
-                Err(StoreError::Corrupt { what, why }) => {
-                    return Ok(Some(format!("{what}: {why}")));
+                Err(error) if chain::is_damage(&error) && limit > 1 => limit = 1,
+                Err(error) if chain::is_damage(&error) => return Ok(Some(error.to_string())),
+                // What looks like damage may be trouble with the disk, and pass.
+                Err(error @ StoreError::Corrupt { .. }) => {
+                    failures += 1;
+                    if failures == READS {
+                        return Err(error);
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -65,7 +86,7 @@ impl Replay {
     }
 
     /// Tells the end behind the log. `None` if the machine never saw the run begin.
-    pub(crate) fn close(&mut self, run: &RunRow, end: Body) -> Option<Closing> {
+    pub(crate) fn close(&mut self, end: Body) -> Option<Closing> {
         let end = Event { at: Some(self.now), ..Event::new(&self.run, end) };
         let mut events = self.tell(Input::Event(end));
         // A wish to stop may leave tools some time; whoever could use it is gone.
@@ -77,7 +98,7 @@ impl Replay {
             events.extend(self.tell(Input::Tick));
         }
         let (ended, summary) = self.end.clone()?;
-        events.retain(|event| event.seq.is_some_and(|seq| seq > run.last));
+        events.retain(|event| event.seq.is_some_and(|seq| seq > self.last));
         Some(Closing { events, ended, summary, records: Vec::new() })
     }
 

@@ -10,6 +10,7 @@ mod desk;
 mod writer;
 mod readers;
 mod row;
+mod seal;
 mod sessions;
 mod runs;
 mod leases;
@@ -148,6 +149,7 @@ impl Store for SqliteStore {
         let Closing { events, ended, summary, records } = closing;
         check::records(&records)?;
         let closed = Closed {
+            at: events.last().and_then(|event| event.at),
             drafts: draft::prepare_closing(run, events, clock::now())?,
             ended: codec::ended(&ended),
             summary: codec::summary(&summary),

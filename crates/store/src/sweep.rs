@@ -4,15 +4,16 @@
 use foxwedge_run::{Body, Ended, Outcome, Problem};
 
 use crate::{
-    Authority, Closing, Finalized, Result, RunRow, Store, StoreError,
+    Authority, Closing, Finalized, Lease, Result, RunRow, Store, StoreError, limits,
     replay::{self, Replay},
 };
 
-/// How long closing a run may take before somebody else tries, in milliseconds.
-const TTL: u64 = 60_000;
+/// How long whoever closes a run keeps it without a sign of life, in milliseconds: one that dies
+/// over it must not keep others waiting.
+const TTL: u64 = 5_000;
 
-/// How often a run is read anew that went on while it was read.
-const TRIES: usize = 8;
+/// How often the end of a run is tried that goes on meanwhile.
+const TRIES: usize = 100;
 
 /// A run that was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,14 +48,19 @@ pub async fn close<S: Store>(
     end: Body,
     authority: Authority,
 ) -> Result<Finalized> {
+    let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
+    let mut replay = Replay::new(&row);
     let mut tries = 1;
     loop {
-        let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
-        match close_at(store, &row, end.clone(), authority.clone()).await {
-            Ok((finalized, _)) => return Ok(finalized),
-            // Whoever runs it went on meanwhile.
+        let damage = replay.read(store, None).await?;
+        let run = match store.run(run).await? {
+            Some(run) => run,
+            None => return Err(StoreError::NoRun(run.to_owned())),
+        };
+        match finish(store, &run, replay.clone(), end.clone(), damage, &authority).await {
+            // Whoever runs it went on meanwhile; only what is new is read again.
             Err(StoreError::Stale { .. } | StoreError::Conflict(_)) if tries < TRIES => tries += 1,
-            Err(error) => return Err(error),
+            result => return result,
         }
     }
 }
@@ -63,29 +69,43 @@ async fn take<S: Store>(store: &S, owner: &str, run: &RunRow) -> Result<Option<S
     let Some(lease) = store.take_over(&run.id, owner, TTL).await? else { return Ok(None) };
     // Whoever had it may have written until a moment ago; from now on nobody can.
     let Some(run) = store.run(&run.id).await? else { return Ok(None) };
-    let (end, holder) = (Body::Ended(interrupted(None)), Authority::Holder(lease));
-    match close_at(store, &run, end, holder).await? {
-        (Finalized::Won(run), damage) => Ok(Some(Swept { run, damage })),
-        (Finalized::Lost(_), _) => Ok(None),
+    let mut replay = Replay::new(&run);
+    let damage = read_all(store, &mut replay, &lease).await?;
+    let end = Body::Ended(interrupted(None));
+    let authority = Authority::Holder(lease);
+    match finish(store, &run, replay, end, damage.clone(), &authority).await? {
+        Finalized::Won(run) => Ok(Some(Swept { run, damage })),
+        Finalized::Lost(_) => Ok(None),
     }
 }
 
-/// Closes a run as it was a moment ago. What comes back besides says what is wrong with its log.
-async fn close_at<S: Store>(
+/// A log that cannot be read for good is damaged, too: its run does not stay open for that.
+async fn read_all<S: Store>(
+    store: &S,
+    replay: &mut Replay,
+    lease: &Lease,
+) -> Result<Option<String>> {
+    match replay.read(store, Some((lease, TTL))).await {
+        Err(error @ StoreError::Corrupt { .. }) => Ok(Some(error.to_string())),
+        result => result,
+    }
+}
+
+/// Ends a run behind what was read of it.
+async fn finish<S: Store>(
     store: &S,
     run: &RunRow,
+    mut replay: Replay,
     end: Body,
-    authority: Authority,
-) -> Result<(Finalized, Option<String>)> {
-    let mut replay = Replay::new(run);
-    let damage = replay.read(store).await?;
+    damage: Option<String>,
+    authority: &Authority,
+) -> Result<Finalized> {
     let end = match &damage {
         Some(why) => Body::Ended(interrupted(Some(why))),
         None => end,
     };
-    let told = replay.close(run, end);
     // Places behind the damage are taken, so that only the end is told.
-    let closing = match (told, &damage) {
+    let closing = match (replay.close(end), &damage) {
         (Some(closing), None) => closing,
         (Some(Closing { ended, summary, .. }), Some(_)) => replay::bare(run, ended, summary),
         (None, _) => replay::bare(run, interrupted(damage.as_deref()), Default::default()),
@@ -93,27 +113,36 @@ async fn close_at<S: Store>(
     let records = replay.records(newest_record(store, run).await?.as_deref());
     let full = Closing { records, ..closing.clone() };
     match store.finalize(&run.id, authority.clone(), full).await {
-        // What it leaves does not fit the session; the run is closed all the same.
+        // What it leaves does not fit, or is too much; the run is closed all the same.
         Err(StoreError::Conflict(_) | StoreError::Invalid(_)) => {
-            let closing = fitting(run, closing);
-            Ok((store.finalize(&run.id, authority, closing).await?, damage))
+            store.finalize(&run.id, authority.clone(), fitting(run, closing)).await
         }
-        result => Ok((result?, damage)),
+        result => result,
     }
 }
 
-/// More events than can be stored at once are left out, but for the end.
+/// More than can be stored at once is left out, but for the end; and so is a text of the end that
+/// is too long, which stands in the log all the same.
 fn fitting(run: &RunRow, closing: Closing) -> Closing {
-    match closing.events.len() > crate::limits::APPEND_EVENTS {
-        true => replay::bare(run, closing.ended, closing.summary),
-        false => closing,
+    let Closing { events, mut ended, summary, .. } = closing;
+    let long = ended.text.as_ref().is_some_and(|text| text.len() > limits::EVENT_BYTES / 8);
+    if long {
+        ended.text = None;
+    }
+    match long || events.len() > limits::APPEND_EVENTS {
+        true => replay::bare(run, ended, summary),
+        false => Closing { events, ended, summary, records: Vec::new() },
     }
 }
 
 async fn newest_record<S: Store>(store: &S, run: &RunRow) -> Result<Option<String>> {
     let Some(session) = store.session(&run.session).await? else { return Ok(None) };
-    let newest = store.records(&run.session, session.records.saturating_sub(1), 1).await?;
-    Ok(newest.into_iter().next().map(|record| record.record.id))
+    match store.records(&run.session, session.records.saturating_sub(1), 1).await {
+        Ok(newest) => Ok(newest.into_iter().next().map(|record| record.record.id)),
+        // What the run leaves then follows nothing.
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn interrupted(damage: Option<&str>) -> Ended {

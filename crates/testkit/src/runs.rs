@@ -10,6 +10,8 @@ mod generate;
 mod calls;
 mod damage;
 mod respell;
+pub mod oracle;
+pub mod laws;
 
 use foxwedge_run::{Answer, Effect, Event, Input, Session, Settings, wire};
 
@@ -54,7 +56,7 @@ pub enum Given {
 pub fn log(seed: u64) -> Log {
     let mut random = Random::new(seed);
     let mut settings = Settings::default();
-    if random.chance(20) {
+    if random.chance(30) {
         settings.limits.waiting = 3 + random.below(8);
         settings.limits.runs = 1 + random.below(2);
     }
@@ -74,7 +76,7 @@ pub fn log(seed: u64) -> Log {
             steps.push(Step { now, given: Given::Tick });
             now = later(&mut random, now);
         }
-        if random.chance(6) {
+        if random.chance(12) {
             steps.push(Step { now, given: Given::Answer(damage::answer(&mut random, &event)) });
         }
         let line = wire::write(&event);

@@ -4,13 +4,18 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("foxwedge-core", &[]),
     ("foxwedge-dialect", &["foxwedge-core"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
-    ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect"]),
-    ("foxwedge", &["foxwedge-core", "foxwedge-dialect", "foxwedge-tokens"]),
-    ("xtask", &["foxwedge-core", "foxwedge-testkit"]),
+    ("foxwedge-run", &["foxwedge-core"]),
+    ("foxwedge-store", &["foxwedge-core", "foxwedge-run"]),
+    ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect", "foxwedge-run", "foxwedge-store"]),
+    (
+        "foxwedge",
+        &["foxwedge-core", "foxwedge-dialect", "foxwedge-tokens", "foxwedge-run", "foxwedge-store"],
+    ),
+    ("xtask", &["foxwedge-core", "foxwedge-run", "foxwedge-testkit"]),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {

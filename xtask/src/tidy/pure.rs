@@ -6,7 +6,8 @@ use crate::{
     workspace::File,
 };
 
-const PURE: [&str; 3] = ["crates/core/src/", "crates/dialect/src/", "crates/tokens/src/"];
+const PURE: [&str; 4] =
+    ["crates/core/src/", "crates/dialect/src/", "crates/tokens/src/", "crates/run/src/"];
 
 /// Modules of the standard library that look at the world.
 const WORLD: [&str; 6] = ["fs", "net", "time", "env", "process", "thread"];

@@ -1,6 +1,7 @@
 /** Which question an answer is for. */
 
 import type { Event, Verdict } from "../event.js";
+import { isSame } from "../share.js";
 import { Json } from "../value.js";
 import { type Asked, isCalled, isOpen } from "./asks.js";
 import type { Run } from "./run.js";
@@ -63,7 +64,7 @@ export function find(answer: Answer, runOf: (id: string) => Run | undefined): Fo
   const over = run.phase.type !== "running";
   if (only === undefined) {
     const known = asks[asks.length - 1]?.asked;
-    if (known?.verdict === answer.verdict && known.answer?.raw === said?.raw) {
+    if (known?.verdict === answer.verdict && isSame(known.answer?.value, said?.value)) {
       return { type: "repeated" };
     }
     if (known !== undefined && known.verdict !== "cancelled") return refused("already_resolved");

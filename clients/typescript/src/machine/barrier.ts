@@ -12,6 +12,8 @@ export class Waiting {
   /** Events that were dropped: too late, refused or never begun. */
   dropped = 0;
   readonly #held = new Queue<{ deadline: number; event: Event }>();
+  /** How many of them each run has. */
+  readonly #counts = new Map<string, number>();
   /** Runs that were refused or forgotten. */
   readonly #gone = new Queue<string>();
   /** Runs that somebody was warned about. */
@@ -27,15 +29,15 @@ export class Waiting {
 
   hold(deadline: number, event: Event): void {
     this.#held.push({ deadline, event });
+    this.#counts.set(event.run, (this.#counts.get(event.run) ?? 0) + 1);
   }
 
   /** Gives out what waited for a run. */
   take(run: string): Event[] {
-    if (this.#held.length === 0) return [];
+    if (!this.#counts.delete(run)) return [];
     const held = this.#held.values();
-    const mine = held.filter(({ event }) => event.run === run);
-    if (mine.length > 0) this.#held.replace(held.filter(({ event }) => event.run !== run));
-    return mine.map(({ event }) => event);
+    this.#held.replace(held.filter(({ event }) => event.run !== run));
+    return held.map(({ event }) => event).filter((event) => event.run === run);
   }
 
   /** Drops the oldest event. Whoever runs the machine hears of a run's events once. */
@@ -44,9 +46,11 @@ export class Waiting {
     if (oldest === undefined) return;
     this.dropped += 1;
     const { run } = oldest.event;
+    const count = this.#counts.get(run) ?? 1;
+    if (count > 1) this.#counts.set(run, count - 1);
+    else this.#counts.delete(run);
     if (this.#warned.includes(run)) return;
-    const others = this.#held.values().filter(({ event }) => event.run === run).length;
-    effects.push({ type: "warn", warning: warning(run, others + 1) });
+    effects.push({ type: "warn", warning: warning(run, count) });
     remember(this.#warned, run);
   }
 

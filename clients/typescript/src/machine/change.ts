@@ -11,11 +11,14 @@ import type { TextKind } from "./texts.js";
 import type { Tool } from "./tool.js";
 import type { World } from "./world.js";
 
-/**
- * What an event says that was not known: nothing, something, or that this call was called off and
- * its sub-agents go with it.
- */
-export type News = "none" | "some" | Tool;
+/** What an event says that was not known. */
+export type News =
+  | "none"
+  | "some"
+  /** That this call was called off: its sub-agents go with it. */
+  | { readonly closed: Tool }
+  /** That this call was made for one that had been called off. */
+  | { readonly doomed: Tool };
 
 /** What an event changes, apart from ending the run. */
 export function change(run: Run, event: Event, world: World): News {
@@ -154,10 +157,10 @@ function called(run: Run, call: Call, world: World): News {
   if (adopted && call.parent !== undefined) {
     run.table.adopt(call.parent, tool);
     // Whatever the sub-agent of a call that was called off still begins goes, too.
-    const parent = run.table.known(call.parent, undefined).pop();
-    if (parent !== undefined && takesChildrenAlong(parent)) return parent;
+    const parent = run.table.newest(call.parent);
+    if (parent !== undefined && takesChildrenAlong(parent)) return { doomed: tool };
   }
-  return closed ? tool : newsIf(news);
+  return closed ? { closed: tool } : newsIf(news);
 }
 
 /** Takes what is known about a call. Tells whether any of it is new. */
@@ -253,7 +256,7 @@ function on(
   const tool = run.table.find(run.id, call, run.turn, purpose);
   const news = apply(tool);
   show(run, tool, world);
-  return news && takesChildrenAlong(tool) ? tool : newsIf(news);
+  return news && takesChildrenAlong(tool) ? { closed: tool } : newsIf(news);
 }
 
 /**

@@ -31,13 +31,13 @@ export function decide(
       }
       return;
     case "running":
+      run.texts.close(run.id, world.effects);
       if (origin === "log") {
         // Whoever wrote the log closed it, too; what is missing is not long in coming.
         const deadline = world.clock.later(grace + world.settings.wait);
         run.phase = { type: "stopping", ended, deadline };
         return;
       }
-      run.texts.close(run.id, world.effects);
       releaseTools(run, at, world);
       if (grace === 0 || run.unfinished.length === 0) {
         end(run, ended, undefined, at, origin, world);
@@ -70,6 +70,19 @@ export function closeChildren(
       parents.push(child);
     }
   }
+}
+
+/** Closes a call whose own sub-agents go with it. */
+export function closeBranch(
+  run: Run,
+  tool: Tool,
+  at: number | undefined,
+  origin: Origin,
+  world: World,
+): void {
+  if (!tool.isOpen()) return;
+  closeTool(run, tool, "parent_closed", at, origin, world);
+  closeChildren(run, tool, at, origin, world);
 }
 
 /** The end. Everything is closed first; then it is told, once. */

@@ -5,7 +5,7 @@ import type { Body, Ended, Event, Started, ToolsAvailable, Usage } from "../even
 import type { Status, Summary } from "../status.js";
 import { STATUSES } from "../status.js";
 import { change } from "./change.js";
-import { closeChildren, decide, end, endIfSettled } from "./close.js";
+import { closeBranch, closeChildren, decide, end, endIfSettled } from "./close.js";
 import { Order } from "./order.js";
 import { Table } from "./table.js";
 import { Texts } from "./texts.js";
@@ -198,7 +198,10 @@ export class Run {
       return;
     }
     this.emit(before, event, origin, world);
-    if (news !== "none" && news !== "some") closeChildren(this, news, event.at, origin, world);
+    if (typeof news === "object") {
+      if ("closed" in news) closeChildren(this, news.closed, event.at, origin, world);
+      else closeBranch(this, news.doomed, event.at, origin, world);
+    }
     const decision = decisionOf(event.body);
     if (decision !== undefined) decide(this, decision, event.at, origin, world);
     endIfSettled(this, event.at, world);

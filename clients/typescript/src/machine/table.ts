@@ -30,10 +30,76 @@ interface Nameless {
   last: Tool | undefined;
 }
 
+/** How far back is looked for a call whose turn nobody named. */
+const NEAR = 8;
+
+/** The calls of one id. */
+class Places {
+  newest: Tool | undefined;
+  /** Those whose turn is known. */
+  readonly #turns = new Map<number, Tool>();
+  /** Those that may be open; what is settled is taken out when it is met. */
+  readonly #open: Tool[] = [];
+  /** Those that were heard of before anybody named their turn. */
+  readonly #adrift: Tool[] = [];
+
+  /** All of them: by turn, and then those whose turn nobody named. */
+  all(): Tool[] {
+    const turns = [...this.#turns].sort(([one], [other]) => one - other);
+    const adrift = this.#adrift.filter((tool) => tool.turn === undefined);
+    return [...turns.map(([, tool]) => tool), ...adrift];
+  }
+
+  add(tool: Tool, isAdrift: boolean): void {
+    this.newest = tool;
+    this.#open.push(tool);
+    if (isAdrift) this.#adrift.push(tool);
+  }
+
+  /** Somebody named the turn of a call. */
+  name(turn: number, tool: Tool): void {
+    this.#turns.set(turn, tool);
+  }
+
+  exact(turn: number): Tool | undefined {
+    return this.#turns.get(turn);
+  }
+
+  lastOpen(): Tool | undefined {
+    return lastThat(this.#open, (tool) => tool.isOpen());
+  }
+
+  lastAdrift(): Tool | undefined {
+    return lastThat(this.#adrift, (tool) => tool.turn === undefined);
+  }
+
+  /** An open call that came before anybody spoke of turns: one of the last few. */
+  near(): Tool | undefined {
+    const last: Tool[] = [];
+    while (last.length < NEAR) {
+      const tool = this.#open.pop();
+      if (tool === undefined) break;
+      if (tool.isOpen()) last.push(tool);
+    }
+    const found = last.find((tool) => !tool.explicit && (tool.turn ?? 0) === 0);
+    this.#open.push(...last.reverse());
+    return found;
+  }
+}
+
+/** The last that still fits. What does not fit any more never will. */
+function lastThat(tools: Tool[], fits: (tool: Tool) => boolean): Tool | undefined {
+  for (let tool = tools.at(-1); tool !== undefined; tool = tools.at(-1)) {
+    if (fits(tool)) return tool;
+    tools.pop();
+  }
+  return undefined;
+}
+
 /** The calls of a run, in the order in which they were first heard of. */
 export class Table {
   readonly tools: Tool[] = [];
-  readonly #byId = new Map<string, Tool[]>();
+  readonly #byId = new Map<string, Places>();
   readonly #children = new Map<string, Tool[]>();
   readonly #nameless = new Map<number, Nameless>();
   /** The turns that have nameless calls, in order. */
@@ -47,10 +113,17 @@ export class Table {
       : this.#findNamed(call.id, call.turn, current, purpose);
   }
 
-  /** The calls that are meant, if they have been heard of. */
+  /** The calls that may be meant, of those that have been heard of. */
   known(id: string, turn: number | undefined): Tool[] {
-    const tools = this.#byId.get(id) ?? [];
-    return tools.filter((tool) => turn === undefined || tool.turn === turn);
+    const places = this.#byId.get(id);
+    if (turn === undefined) return places?.all() ?? [];
+    const tool = places?.exact(turn);
+    return tool === undefined ? [] : [tool];
+  }
+
+  /** The newest call of an id. */
+  newest(id: string): Tool | undefined {
+    return this.#byId.get(id)?.newest;
   }
 
   /** The calls that a call's sub-agent made. */
@@ -64,42 +137,35 @@ export class Table {
     else children.push(child);
   }
 
-  #findNamed(
-    id: string,
-    turn: number | undefined,
-    current: number,
-    purpose: Purpose,
-  ): Tool {
-    const tools = this.#byId.get(id) ?? [];
-    let tool: Tool | undefined;
-    if (turn !== undefined) {
-      tool =
-        last(tools, (tool) => tool.turn === turn) ??
-        last(tools, (tool) => !tool.explicit && isAdrift(tool, purpose));
-    } else if (purpose.type === "call") {
-      tool =
-        last(tools, (tool) => tool.turn === current) ??
-        last(tools, (tool) => tool.turn === undefined || tool.isOpen());
-    } else {
-      tool = last(tools, (tool) => tool.isOpen()) ?? tools[tools.length - 1];
-    }
-    tool ??= this.#add(id);
+  #findNamed(id: string, turn: number | undefined, current: number, purpose: Purpose): Tool {
+    const isCall = purpose.type === "call";
+    const named = turn ?? (isCall ? current : undefined);
+    const places = this.#places(id);
+    const exact = named === undefined ? undefined : places.exact(named);
+    const tool = exact ?? this.#guess(places, turn, isCall) ?? this.#add(id, named === undefined);
     // A turn that others may have seen stays as it is.
-    if (turn !== undefined && tool.turn === undefined) {
-      tool.turn = turn;
-      tool.explicit = true;
-    } else if (purpose.type === "call") {
-      tool.turn ??= current;
+    if (named !== undefined && tool.turn === undefined) {
+      tool.turn = named;
+      tool.explicit = turn !== undefined;
+      places.name(named, tool);
     }
     return tool;
+  }
+
+  /** The call that is most likely meant, where none of the id is of just that turn. */
+  #guess(places: Places, turn: number | undefined, isCall: boolean): Tool | undefined {
+    if (turn !== undefined) return (isCall ? places.lastAdrift() : undefined) ?? places.near();
+    if (isCall) return places.lastAdrift() ?? places.lastOpen();
+    return places.lastOpen() ?? places.newest;
   }
 
   #findNameless(run: string, turn: number, purpose: Purpose): Tool {
     const found = this.#knownNameless(turn, purpose);
     if (found !== undefined) return found;
-    const tool = this.#add(this.#localId(run));
+    const tool = this.#add(this.#localId(run), false);
     tool.turn = turn;
     tool.explicit = true;
+    this.#places(tool.call).name(turn, tool);
     const group = this.#group(turn);
     group.last = tool;
     (purpose.type === "answer" ? group.uncalled : group.unanswered).push(tool);
@@ -161,25 +227,19 @@ export class Table {
     }
   }
 
-  #add(call: string): Tool {
+  #add(call: string, isAdrift: boolean): Tool {
     const tool = new Tool(call);
     this.tools.push(tool);
-    const same = this.#byId.get(call);
-    if (same === undefined) this.#byId.set(call, [tool]);
-    else same.push(tool);
+    this.#places(call).add(tool, isAdrift);
     return tool;
   }
-}
 
-function last(tools: readonly Tool[], fits: (tool: Tool) => boolean): Tool | undefined {
-  for (let at = tools.length - 1; at >= 0; at -= 1) {
-    const tool = tools[at];
-    if (tool !== undefined && fits(tool)) return tool;
+  #places(id: string): Places {
+    let places = this.#byId.get(id);
+    if (places === undefined) {
+      places = new Places();
+      this.#byId.set(id, places);
+    }
+    return places;
   }
-  return undefined;
-}
-
-/** Whether a call of which nobody knows the turn for sure may be the one that is meant. */
-function isAdrift(tool: Tool, purpose: Purpose): boolean {
-  return purpose.type === "call" ? !tool.called || tool.isOpen() : tool.isOpen();
 }

@@ -16,13 +16,18 @@ export interface Odd {
  * one name the last one counts. Names in snake_case are names in camelCase.
  */
 export class Fields {
-  readonly #fields: readonly Field[];
+  /** Every name, also of what is `null`. */
+  readonly #names = new Set<string>();
+  readonly #values = new Map<string, string>();
   readonly #odd: Odd;
 
   /** Takes an object apart. The text has to be valid JSON, and an object. */
   constructor(text: string, odd: Odd) {
-    this.#fields = fieldsOf(text);
     this.#odd = odd;
+    for (const { name, raw } of fieldsOf(text)) {
+      this.#names.add(name);
+      if (raw !== "null") this.#values.set(name, raw);
+    }
   }
 
   /** Keeps something strange for the operator, if nothing stranger came first. */
@@ -32,12 +37,12 @@ export class Fields {
 
   /** Whether there is a field with this name, be it `null`. */
   has(name: string): boolean {
-    return this.#fields.some((field) => field.name === name);
+    return this.#names.has(name);
   }
 
   /** Whether there are no other fields than these. */
   hasOnly(names: readonly string[]): boolean {
-    return this.#fields.every((field) => names.includes(field.name));
+    return [...this.#names].every((name) => names.includes(name));
   }
 
   /** A value as it is spelled, under the first of the names that has one. */
@@ -121,10 +126,8 @@ export class Fields {
 
   #find(names: readonly string[]): Field | undefined {
     for (const name of names) {
-      for (let at = this.#fields.length - 1; at >= 0; at -= 1) {
-        const field = this.#fields[at];
-        if (field !== undefined && field.name === name && field.raw !== "null") return field;
-      }
+      const raw = this.#values.get(name);
+      if (raw !== undefined) return { name, raw };
     }
     return undefined;
   }
@@ -174,9 +177,10 @@ function camel(name: string): string {
 function fieldsOf(text: string): Field[] {
   const fields: Field[] = [];
   let at = behindSpace(text, behindSpace(text, 0) + 1);
-  while (text.charAt(at) === '"') {
-    const colon = behindSpace(text, behindString(text, at));
-    const name = stringOf(text.slice(at, behindString(text, at))) ?? "";
+  while (text.charCodeAt(at) === QUOTE) {
+    const behind = behindString(text, at);
+    const colon = behindSpace(text, behind);
+    const name = stringOf(text.slice(at, behind)) ?? "";
     const start = behindSpace(text, colon + 1);
     const end = behindValue(text, start);
     const raw = text.slice(start, end);
@@ -204,8 +208,12 @@ const BACKSLASH = 0x5c;
 
 function behindSpace(text: string, from: number): number {
   let at = from;
-  while (at < text.length && " \t\n\r".includes(text.charAt(at))) at += 1;
+  while (isSpace(text.charCodeAt(at))) at += 1;
   return at;
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x09 || unit === 0x0a || unit === 0x0d;
 }
 
 /** Behind a string whose first quote is at `from`. */
@@ -218,12 +226,17 @@ function behindString(text: string, from: number): number {
   return text.length;
 }
 
+/** Whether a number or a name ends here. */
+function endsWord(unit: number): boolean {
+  return isSpace(unit) || unit === 0x2c || unit === 0x5d || unit === 0x7d;
+}
+
 function behindValue(text: string, from: number): number {
   const begins = text.charCodeAt(from);
   if (begins === QUOTE) return behindString(text, from);
   if (begins !== 0x7b && begins !== 0x5b) {
     let at = from;
-    while (at < text.length && !" \t\n\r,]}".includes(text.charAt(at))) at += 1;
+    while (at < text.length && !endsWord(text.charCodeAt(at))) at += 1;
     return at;
   }
   let depth = 0;

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 /// Whether a process lives; `None` where that cannot be seen.
-pub(super) fn is_alive(id: u32) -> Option<bool> {
+pub(crate) fn is_alive(id: u32) -> Option<bool> {
     if Path::new("/proc/self/stat").exists() {
         // One that is dead and not yet buried does nothing any more.
         return Some(stat(id).is_some_and(|stat| !matches!(stat.state, 'Z' | 'X')));
@@ -12,7 +12,7 @@ pub(super) fn is_alive(id: u32) -> Option<bool> {
 }
 
 /// When a process began, as Linux counts it; `None` where that cannot be seen.
-pub(super) fn began(id: u32) -> Option<String> {
+pub(crate) fn began(id: u32) -> Option<String> {
     stat(id).map(|stat| stat.began)
 }
 

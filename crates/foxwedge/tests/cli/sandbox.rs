@@ -33,6 +33,19 @@ const AGENTS: [&str; 8] = [
     "USERPROFILE",
 ];
 
+/// Variables that change what is said, or where things are kept.
+const SETTINGS: [&str; 9] = [
+    "NO_COLOR",
+    "CLICOLOR_FORCE",
+    "FOXWEDGE_OUTPUT_FORMAT",
+    "FOXWEDGE_LANG",
+    "FOXWEDGE_STORE",
+    "XDG_DATA_HOME",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LANG",
+];
+
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 impl Sandbox {
@@ -140,7 +153,7 @@ impl Sandbox {
         for name in AGENTS {
             command.env_remove(name);
         }
-        for name in ["NO_COLOR", "CLICOLOR_FORCE", "FOXWEDGE_OUTPUT_FORMAT", "FOXWEDGE_LANG"] {
+        for name in SETTINGS {
             command.env_remove(name);
         }
         command

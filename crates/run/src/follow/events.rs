@@ -15,9 +15,49 @@ use crate::{
 pub(super) struct Events {
     tale: Tale,
     /// Runs that have begun and not ended, with their open calls.
-    open: BTreeMap<Id, Vec<CallRef>>,
+    open: BTreeMap<Id, Open>,
     /// The run that the last event belongs to.
     last: Option<Id>,
+}
+
+/// The open calls of a run by their id, each with its turn and a number that tells the order.
+#[derive(Default)]
+struct Open {
+    calls: BTreeMap<Option<Id>, Vec<(Option<u32>, u64)>>,
+    count: u64,
+}
+
+impl Open {
+    fn add(&mut self, call: &CallRef) {
+        let same = self.calls.entry(call.id.clone()).or_default();
+        if !same.iter().any(|(turn, _)| is_same(*turn, call.turn)) {
+            self.count += 1;
+            same.push((call.turn, self.count));
+        }
+    }
+
+    fn close(&mut self, call: &CallRef) {
+        let Some(same) = self.calls.get_mut(&call.id) else { return };
+        if let Some(place) = same.iter().position(|(turn, _)| is_same(*turn, call.turn)) {
+            same.remove(place);
+        }
+        if same.is_empty() {
+            self.calls.remove(&call.id);
+        }
+    }
+
+    /// In the order in which they were made.
+    fn list(&self) -> Vec<CallRef> {
+        let of_id = |(id, same): (&Option<Id>, &Vec<(Option<u32>, u64)>)| {
+            let call = |(turn, order): &(Option<u32>, u64)| {
+                (*order, CallRef { id: id.clone(), turn: *turn })
+            };
+            same.iter().map(call).collect::<Vec<_>>()
+        };
+        let mut calls: Vec<(u64, CallRef)> = self.calls.iter().flat_map(of_id).collect();
+        calls.sort_by_key(|(order, _)| *order);
+        calls.into_iter().map(|(_, call)| call).collect()
+    }
 }
 
 impl Events {
@@ -36,9 +76,8 @@ impl Events {
             Body::Call(call) => {
                 if let Some(calls) = self.open.get_mut(&event.run)
                     && call.input.is_some()
-                    && !calls.iter().any(|open| is_same(open, &call.call))
                 {
-                    calls.push(call.call.clone());
+                    calls.add(&call.call);
                 }
             }
             Body::Result(result) => self.close(&event.run, &result.call),
@@ -63,9 +102,8 @@ impl Events {
     }
 
     fn close(&mut self, run: &Id, call: &CallRef) {
-        let Some(calls) = self.open.get_mut(run) else { return };
-        if let Some(place) = calls.iter().position(|open| is_same(open, call)) {
-            calls.remove(place);
+        if let Some(calls) = self.open.get_mut(run) {
+            calls.close(call);
         }
     }
 }
@@ -99,8 +137,8 @@ impl Reader for Events {
         let Some(last) = &self.last else { return State::Idle };
         match self.open.get(last) {
             None => State::Complete,
-            Some(calls) if calls.is_empty() => State::Streaming,
-            Some(calls) => State::Waiting { calls: calls.clone() },
+            Some(open) if open.calls.is_empty() => State::Streaming,
+            Some(open) => State::Waiting { calls: open.list() },
         }
     }
 
@@ -109,6 +147,6 @@ impl Reader for Events {
     }
 }
 
-fn is_same(one: &CallRef, other: &CallRef) -> bool {
-    one.id == other.id && (one.turn == other.turn || one.turn.is_none() || other.turn.is_none())
+fn is_same(one: Option<u32>, other: Option<u32>) -> bool {
+    one == other || one.is_none() || other.is_none()
 }

@@ -1,6 +1,6 @@
 //! The barrier: no event of a run counts before its start, and no run begins behind a newer one.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Run, Session, World};
 use crate::{Body, Effect, Event, Id, Refusal, Warning};
@@ -12,6 +12,8 @@ const REMEMBERED: usize = 256;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Waiting {
     held: VecDeque<(u64, Event)>,
+    /// How many of them each run has.
+    counts: BTreeMap<Id, usize>,
     /// Runs that were refused or forgotten, or that somebody was warned about.
     gone: VecDeque<Id>,
     warned: VecDeque<Id>,
@@ -29,7 +31,7 @@ impl Waiting {
     }
 
     fn take(&mut self, run: &Id) -> Vec<Event> {
-        if self.held.is_empty() {
+        if self.counts.remove(run).is_none() {
             return Vec::new();
         }
         let (mine, others) = self.held.drain(..).partition(|(_, event)| event.run == *run);
@@ -42,9 +44,13 @@ impl Waiting {
     fn drop_oldest(&mut self, effects: &mut Vec<Effect>, warning: fn(Id, usize) -> Warning) {
         let Some((_, event)) = self.held.pop_front() else { return };
         self.dropped += 1;
+        let count = self.counts.get(&event.run).copied().unwrap_or(1);
+        match count {
+            0 | 1 => self.counts.remove(&event.run),
+            more => self.counts.insert(event.run.clone(), more - 1),
+        };
         if !self.warned.contains(&event.run) {
-            let others = self.held.iter().filter(|(_, other)| other.run == event.run).count();
-            effects.push(Effect::Warn(warning(event.run.clone(), others + 1)));
+            effects.push(Effect::Warn(warning(event.run.clone(), count)));
             remember(&mut self.warned, event.run);
         }
     }
@@ -93,6 +99,7 @@ impl Session {
             self.waiting.drop_oldest(effects, |run, _| Warning::TooMuchWaits { run });
         }
         let deadline = self.clock.later(self.settings.wait);
+        *self.waiting.counts.entry(event.run.clone()).or_default() += 1;
         self.waiting.held.push_back((deadline, event));
     }
 

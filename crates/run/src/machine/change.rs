@@ -15,6 +15,8 @@ pub(super) enum News {
     Some,
     /// That this call was called off: its sub-agents go with it.
     Closed(usize),
+    /// That this call was made for one that had been called off.
+    Doomed(usize),
 }
 
 impl From<bool> for News {
@@ -144,18 +146,17 @@ impl Run {
         show(&self.id, tool, world);
         if let (true, Some(parent)) = (adopted, &call.parent) {
             self.table.adopt(parent, place);
-            if let Some(parent) = self.called_off(parent) {
-                return News::Closed(parent);
+            if self.was_called_off(parent) {
+                return News::Doomed(place);
             }
         }
         if closed { News::Closed(place) } else { news.into() }
     }
 
-    /// The call of that id, if it was called off: whatever its sub-agent still begins goes, too.
-    fn called_off(&self, id: &Id) -> Option<usize> {
-        let last = *self.table.known(id, None).last()?;
-        let tool = self.table.tools.get(last)?;
-        takes_children_along(tool).then_some(last)
+    /// Whether the call of that id was called off: what its sub-agent still begins goes, too.
+    fn was_called_off(&self, id: &Id) -> bool {
+        let newest = self.table.newest(id).and_then(|place| self.table.tools.get(place));
+        newest.is_some_and(takes_children_along)
     }
 
     fn progress(&mut self, call: &CallRef, content: &Json, world: &mut World<'_>) -> News {

@@ -30,6 +30,7 @@ impl Run {
             (Phase::Stopping { .. }, Origin::Log) => {}
             (Phase::Running, Origin::Log) => {
                 // Whoever wrote the log closed it, too; what is missing is not long in coming.
+                self.texts.close(&self.id, world.effects);
                 let wait = grace.saturating_add(world.settings.wait);
                 self.phase = Phase::Stopping { ended, deadline: world.clock.later(wait) };
             }
@@ -93,6 +94,20 @@ impl Run {
                     parents.push(child);
                 }
             }
+        }
+    }
+
+    /// Closes a call whose own sub-agents go with it.
+    pub(super) fn close_branch(
+        &mut self,
+        place: usize,
+        at: Option<u64>,
+        origin: Origin,
+        world: &mut World<'_>,
+    ) {
+        if self.table.tools.get(place).is_some_and(Tool::is_open) {
+            self.close_tool(place, Reason::ParentClosed, at, origin, world);
+            self.close_children(place, at, origin, world);
         }
     }
 

@@ -332,8 +332,10 @@ impl Run {
         let at = event.at;
         let decided = decision(&event.body);
         self.emit(before, event, origin, world);
-        if let News::Closed(place) = news {
-            self.close_children(place, at, origin, world);
+        match news {
+            News::None | News::Some => {}
+            News::Closed(place) => self.close_children(place, at, origin, world),
+            News::Doomed(place) => self.close_branch(place, at, origin, world),
         }
         if let Some((ended, grace)) = decided {
             self.decide((ended, grace), at, origin, world);

@@ -12,13 +12,79 @@ use super::Tool;
 use crate::{CallRef, Id};
 
 /// The calls of a run, in the order in which they were first heard of.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     pub(super) tools: Vec<Tool>,
-    by_id: HashMap<Id, Vec<usize>>,
+    by_id: HashMap<Id, Places>,
     children: HashMap<Id, Vec<usize>>,
     nameless: BTreeMap<u32, Nameless>,
     locals: u64,
+}
+
+/// How far back is looked for a call whose turn nobody named.
+const NEAR: usize = 8;
+
+/// The calls of one id.
+#[derive(Clone, Debug)]
+struct Places {
+    newest: usize,
+    /// Those whose turn is known.
+    turns: BTreeMap<u32, usize>,
+    /// Those that may be open; what is settled is taken out when it is met.
+    open: Vec<usize>,
+    /// Those that were heard of before anybody named their turn.
+    adrift: Vec<usize>,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        let (newest, turns) = (usize::MAX, BTreeMap::new());
+        Places { newest, turns, open: Vec::new(), adrift: Vec::new() }
+    }
+}
+
+impl Places {
+    fn add(&mut self, place: usize, adrift: bool) {
+        self.newest = place;
+        self.open.push(place);
+        if adrift {
+            self.adrift.push(place);
+        }
+    }
+
+    fn last_open(&mut self, tools: &[Tool]) -> Option<usize> {
+        settle(&mut self.open, |place| tools.get(place).is_some_and(Tool::is_open))
+    }
+
+    fn last_adrift(&mut self, tools: &[Tool]) -> Option<usize> {
+        settle(&mut self.adrift, |place| tools.get(place).is_some_and(|tool| tool.turn.is_none()))
+    }
+
+    /// An open call that came before anybody spoke of turns: one of the last few.
+    fn near(&mut self, tools: &[Tool]) -> Option<usize> {
+        let tool = |place: &usize| tools.get(*place).filter(|tool| tool.is_open());
+        let mut last = Vec::new();
+        while last.len() < NEAR
+            && let Some(place) = self.open.pop()
+        {
+            last.extend(tool(&place).map(|_| place));
+        }
+        let fits = |tool: &Tool| !tool.explicit && tool.turn() == 0;
+        let found = last.iter().copied().find(|place| tool(place).is_some_and(fits));
+        self.open.extend(last.into_iter().rev());
+        found
+    }
+}
+
+/// The last place that still fits. What does not fit any more never will.
+fn settle(places: &mut Vec<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    while let Some(place) = places.last().copied() {
+        if fits(place) {
+            return Some(place);
+        }
+        places.pop();
+    }
+    None
 }
 
 /// Calls without an id, of one turn: those that wait for an answer, and answers that wait.
@@ -46,9 +112,17 @@ pub(super) enum Purpose<'a> {
 }
 
 /// What finds calls follows from the calls.
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        (&self.tools, self.locals) == (&other.tools, other.locals)
+    }
+}
+
+impl Eq for Table {}
+
 impl Hash for Table {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.tools, &self.nameless, self.locals).hash(state);
+        (&self.tools, self.locals).hash(state);
     }
 }
 
@@ -67,13 +141,19 @@ impl Table {
         }
     }
 
-    /// The call that is meant, if it has been heard of.
+    /// The calls that may be meant, of those that have been heard of.
     pub(super) fn known(&self, id: &str, turn: Option<u32>) -> Vec<usize> {
-        let places = self.by_id.get(id).map(Vec::as_slice).unwrap_or(&[]);
-        let fits = |place: &&usize| {
-            turn.is_none() || self.tools.get(**place).is_some_and(|tool| tool.turn == turn)
-        };
-        places.iter().filter(fits).copied().collect()
+        let Some(places) = self.by_id.get(id) else { return Vec::new() };
+        if let Some(turn) = turn {
+            return places.turns.get(&turn).copied().into_iter().collect();
+        }
+        let adrift = |place: &&usize| self.tools.get(**place).is_some_and(|it| it.turn.is_none());
+        places.turns.values().chain(places.adrift.iter().filter(adrift)).copied().collect()
+    }
+
+    /// The newest call of an id.
+    pub(super) fn newest(&self, id: &str) -> Option<usize> {
+        Some(self.by_id.get(id)?.newest)
     }
 
     /// The calls that a call's sub-agent made.
@@ -86,30 +166,36 @@ impl Table {
     }
 
     fn named(&mut self, id: &Id, turn: Option<u32>, current: u32, purpose: Purpose<'_>) -> usize {
-        let tools = &self.tools;
-        let found = self.by_id.get(id).and_then(|places| {
-            let last = |fits: &dyn Fn(&Tool) -> bool| {
-                places.iter().rev().copied().find(|place| tools.get(*place).is_some_and(fits))
-            };
-            match (turn, purpose) {
-                (Some(turn), _) => last(&|tool| tool.turn == Some(turn))
-                    .or_else(|| last(&|tool| !tool.explicit && tool.is_adrift(purpose))),
-                (None, Purpose::Call { .. }) => last(&|tool| tool.turn == Some(current))
-                    .or_else(|| last(&|tool| tool.turn.is_none() || tool.is_open())),
-                (None, Purpose::Answer | Purpose::Remark) => {
-                    last(&Tool::is_open).or_else(|| places.last().copied())
-                }
+        let calls = matches!(purpose, Purpose::Call { .. });
+        let named = turn.or(calls.then_some(current));
+        let tools = &mut self.tools;
+        let next = tools.len();
+        let places = self.by_id.entry(id.clone()).or_default();
+        let exact = named.and_then(|turn| places.turns.get(&turn).copied());
+        let found = exact.or_else(|| match (turn, purpose) {
+            (Some(_), Purpose::Call { .. }) => {
+                places.last_adrift(tools).or_else(|| places.near(tools))
+            }
+            (Some(_), Purpose::Answer | Purpose::Remark) => places.near(tools),
+            (None, Purpose::Call { .. }) => {
+                places.last_adrift(tools).or_else(|| places.last_open(tools))
+            }
+            (None, Purpose::Answer | Purpose::Remark) => {
+                places.last_open(tools).or((places.newest < next).then_some(places.newest))
             }
         });
-        let place = found.unwrap_or_else(|| self.add(id.clone()));
-        if let Some(tool) = self.tools.get_mut(place) {
-            // A turn that others may have seen stays as it is.
-            if turn.is_some() && tool.turn.is_none() {
-                tool.turn = turn;
-                tool.explicit = true;
-            } else if matches!(purpose, Purpose::Call { .. }) && tool.turn.is_none() {
-                tool.turn = Some(current);
-            }
+        let place = found.unwrap_or_else(|| {
+            places.add(next, named.is_none());
+            tools.push(Tool::new(id.clone()));
+            next
+        });
+        // A turn that others may have seen stays as it is.
+        if let (Some(tool), Some(named)) = (tools.get_mut(place), named)
+            && tool.turn.is_none()
+        {
+            tool.turn = Some(named);
+            tool.explicit = turn.is_some();
+            places.turns.insert(named, place);
         }
         place
     }
@@ -143,11 +229,14 @@ impl Table {
             return place;
         }
         let id = self.local_id(run);
-        let place = self.add(id);
-        if let Some(tool) = self.tools.get_mut(place) {
-            tool.turn = Some(turn);
-            tool.explicit = true;
-        }
+        let place = self.tools.len();
+        let places = self.by_id.entry(id.clone()).or_default();
+        places.add(place, false);
+        places.turns.insert(turn, place);
+        let mut tool = Tool::new(id);
+        tool.turn = Some(turn);
+        tool.explicit = true;
+        self.tools.push(tool);
         let group = self.nameless.entry(turn).or_default();
         group.last = Some(place);
         match purpose {
@@ -164,23 +253,6 @@ impl Table {
             if !self.by_id.contains_key(&id) {
                 return id;
             }
-        }
-    }
-
-    fn add(&mut self, call: Id) -> usize {
-        let place = self.tools.len();
-        self.by_id.entry(call.clone()).or_default().push(place);
-        self.tools.push(Tool::new(call));
-        place
-    }
-}
-
-impl Tool {
-    /// Whether a call of which nobody knows the turn for sure may be the one that is meant.
-    fn is_adrift(&self, purpose: Purpose<'_>) -> bool {
-        match purpose {
-            Purpose::Call { .. } => !self.called || self.is_open(),
-            Purpose::Answer | Purpose::Remark => self.is_open(),
         }
     }
 }

@@ -60,7 +60,7 @@ fn a_log_is_the_same_run_again() {
             let event = wire::read(line).expect("our own line");
             again.apply(0, Input::Event(event), &mut effects);
         }
-        let told: Vec<Told> = effects.into_iter().map(Told::Effect).collect();
+        let told: Vec<Told> = effects.into_iter().map(Told::from).collect();
         assert_eq!(again.truth(), vector.says["truth"], "{}", vector.name());
         assert_eq!(told::announced(&told), vector.says["announced"], "{}", vector.name());
         assert_eq!(told::emitted(&told), log, "{}", vector.name());
@@ -107,9 +107,15 @@ impl Vector {
 
 /// What a machine, or the reader in front of it, told.
 enum Told {
-    Effect(Effect),
+    Effect(Box<Effect>),
     /// A line was no event.
     Unreadable,
+}
+
+impl From<Effect> for Told {
+    fn from(effect: Effect) -> Told {
+        Told::Effect(Box::new(effect))
+    }
 }
 
 fn all() -> Vec<Vector> {
@@ -172,7 +178,7 @@ fn give(session: &mut Session, input: &Value, told: &mut Vec<Told>, name: &str) 
         (None, None) => Input::Tick,
     };
     session.apply(now, given, &mut effects);
-    told.extend(effects.into_iter().map(Told::Effect));
+    told.extend(effects.into_iter().map(Told::from));
     told.extend(is_unreadable.then_some(Told::Unreadable));
 }
 

@@ -5,6 +5,7 @@ mod sync {
     pub(super) use shuttle::sync::{Mutex, MutexGuard};
 }
 #[path = "mailbox.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same code, with the locks of the scheduler")]
 mod mailbox;
 
 use std::{

@@ -20,6 +20,8 @@ use crate::{
 
 /// How a run is ended: what was told, spelled.
 pub(super) struct Closed {
+    /// When, as the end itself tells.
+    pub(super) at: Option<u64>,
     pub(super) drafts: Vec<Draft>,
     pub(super) ended: String,
     pub(super) summary: String,
@@ -82,8 +84,8 @@ async fn end(
 ) -> Result<Option<Run>, Failure> {
     let statement = concat!(
         "WITH ended AS (
-             UPDATE runs SET ended_at = now_ms(), ended = $2, summary = $3, last = $4, chain = $5,
-                             closed = now_ms(), token = $9
+             UPDATE runs SET ended_at = coalesce($10, now_ms()), ended = $2, summary = $3,
+                             last = $4, chain = $5, closed = now_ms(), token = $9
              WHERE serial = $1 AND ended_at IS NULL
              RETURNING *
          ), event AS (
@@ -109,6 +111,7 @@ async fn end(
         &bodies,
         &links,
         &token.0,
+        &closed.at.map(signed),
     ];
     ask::row(client, statement, values).await?.as_ref().map(row::run).transpose()
 }

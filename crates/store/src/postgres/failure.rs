@@ -124,7 +124,10 @@ impl From<Trouble> for StoreError {
 
 /// How long the wait is from attempt to attempt, in milliseconds. Together they outlast a restart
 /// of the server.
-const WAITS: [u64; 8] = [20, 50, 100, 200, 400, 800, 1_600, 1_600];
+const WAITS: [u64; 20] = [
+    20, 50, 100, 200, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250, 250,
+    250,
+];
 
 /// Attempts that take long themselves, since nothing comes back, are not made for longer than that.
 const ENOUGH: Duration = Duration::from_secs(20);

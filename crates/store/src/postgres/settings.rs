@@ -20,7 +20,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const UNHEARD: Duration = Duration::from_secs(30);
 /// A transaction that nobody goes on with is ended by the server, in milliseconds: a process that
 /// stands still must not hold a run that others wait for.
-const IDLE_TIMEOUT: u64 = 10_000;
+const IDLE_TIMEOUT: u64 = 1_000;
 
 /// Parameters that are the driver's own.
 const PASSED_ON: [&str; 12] = [

@@ -9,7 +9,7 @@ use std::{
 use foxwedge_run::Id;
 use rusqlite::{Connection, ErrorCode};
 
-use super::open::{self, Place};
+use super::open::{self, Log, Place};
 use crate::hub::Hub;
 
 /// The most jobs that share a transaction.
@@ -149,7 +149,7 @@ impl Desk {
 
     fn connection(&mut self) -> Result<&Connection, Lost> {
         if self.connection.is_none() {
-            let connection = open::writer(&self.place)
+            let connection = open::writer(&self.place, Log::Doubted)
                 .map_err(|error| Lost::Broken(format!("it cannot be opened again: {error}")))?;
             self.version = version(&connection);
             self.connection = Some(connection);

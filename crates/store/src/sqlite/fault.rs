@@ -49,6 +49,8 @@ fn damaged(error: &rusqlite::Error) -> bool {
             Error::FromSqlConversionFailure(..)
                 | Error::IntegralValueOutOfRange(..)
                 | Error::InvalidColumnType(..)
+            // Our questions are fixed texts: if one makes no sense, the schema is not ours.
+            | Error::SqlInputError { .. }
                 | Error::Utf8Error(..)
         )
 }

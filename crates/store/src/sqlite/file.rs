@@ -29,6 +29,13 @@ pub(super) fn secure(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes sure that the names in the file's folder are on disk, that of the log among them: SQLite
+/// goes on if it cannot do that.
+pub(super) fn settle(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
+    sync_folder(folder).map_err(|error| refused(folder, &error))
+}
+
 /// Whether whoever had the file open last did not close it.
 pub(super) fn left_open(path: &Path) -> bool {
     let [log, _] = companions(path);

@@ -53,10 +53,5 @@ pub(super) fn abandoned(connection: &Connection, most: usize, now: u64) -> Done<
         "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session
          WHERE r.ended_at IS NULL AND r.lease_until <= ?1 ORDER BY r.lease_until LIMIT ?2"
     ))?;
-    let mut rows = statement.query(params![signed(now), limit(most)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(row::run(row)?);
-    }
-    Ok(found)
+    row::all(statement.query(params![signed(now), limit(most)])?, row::run)
 }

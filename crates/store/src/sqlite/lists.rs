@@ -53,12 +53,7 @@ pub(super) fn runs(connection: &Connection, filter: &Filter, page: &Page) -> Don
     let from = "runs r JOIN sessions s ON s.serial = r.session";
     let sql = query.sql(row::RUN, from, "r.started DESC, r.serial DESC", page);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(&*query.values())?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(row::run(row)?);
-    }
-    Ok(found)
+    row::all(statement.query(&*query.values())?, row::run)
 }
 
 /// A question made of fixed texts; what a caller gave is only ever a value.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, thread, time::Duration};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, config::DbConfig};
 
 use super::{
     fault::{Done, Fault},
@@ -29,9 +29,18 @@ pub(super) enum Place {
     Memory,
 }
 
+/// What is known about the write-ahead log that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    /// Nothing.
+    AsFound,
+    /// A sync of it has failed: the system may believe that its pages are on disk.
+    Doubted,
+}
+
 /// The connection that writes. Makes or migrates what is there, and refuses what is not ours,
 /// newer than this program, or damaged.
-pub(super) fn writer(place: &Place) -> Result<Connection> {
+pub(super) fn writer(place: &Place, log: Log) -> Result<Connection> {
     let unclean = match place {
         Place::File(path) => {
             let unclean = file::left_open(path);
@@ -40,7 +49,7 @@ pub(super) fn writer(place: &Place) -> Result<Connection> {
         }
         Place::Memory => false,
     };
-    prepare_writer(place, unclean).map_err(|fault| told(place, fault))
+    prepare_writer(place, unclean, log).map_err(|fault| told(place, fault))
 }
 
 /// A connection that reads.
@@ -64,18 +73,24 @@ pub(super) fn vacuum(place: &Place) -> Result<()> {
     vacuum().map_err(|fault| told(place, fault))
 }
 
-fn prepare_writer(place: &Place, unclean: bool) -> Done<Connection> {
+fn prepare_writer(place: &Place, unclean: bool, log: Log) -> Done<Connection> {
     if rusqlite::version_number() < OLDEST_ENGINE {
         let version = rusqlite::version();
         return refuse(format!("SQLite {version} is too old: 3.51.3 is the first that is safe"));
     }
     let mut connection = connect(place)?;
     let version = version_of(&connection)?;
-    log_ahead(&connection)?;
+    log_ahead(place, &connection)?;
     if unclean && version > 0 {
         check(&connection)?;
     }
+    if unclean || log == Log::Doubted {
+        begin_anew(&connection, log)?;
+    }
     migrate(&mut connection)?;
+    if let Place::File(path) = place {
+        file::settle(path)?;
+    }
     Ok(connection)
 }
 
@@ -90,6 +105,8 @@ fn connect(place: &Place) -> Done<Connection> {
     };
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.busy_handler(Some(wait_for_others))?;
+    // A plan does not depend on values, so that no statement is prepared anew for one.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
@@ -135,13 +152,15 @@ fn version_of(connection: &Connection) -> Done<usize> {
 
 /// The write-ahead log. Two processes that make the same file are in each other's way here, and
 /// SQLite does not wait by itself.
-fn log_ahead(connection: &Connection) -> Done<()> {
+fn log_ahead(place: &Place, connection: &Connection) -> Done<()> {
+    let wanted = match place {
+        Place::File(_) => "wal",
+        Place::Memory => "memory",
+    };
     let mut tries = 0;
     loop {
-        let mode = connection
-            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
-        match mode {
-            Ok(mode) if mode == "wal" || mode == "memory" => return Ok(()),
+        match switch(connection) {
+            Ok(mode) if mode == wanted => return Ok(()),
             Ok(mode) => {
                 return refuse(format!("it cannot have a write-ahead log, only `{mode}`"));
             }
@@ -149,6 +168,32 @@ fn log_ahead(connection: &Connection) -> Done<()> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// Switches the log on. That is done when the statement ends, not when it tells of it: whoever
+/// stops at the row never hears that the switch failed.
+fn switch(connection: &Connection) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare("PRAGMA journal_mode = WAL")?;
+    let mut rows = statement.query([])?;
+    while rows.next()?.is_some() {}
+    connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
+}
+
+/// Brings what is in the log over to the database and begins a new log. Pages whose sync failed
+/// are never written by a later sync; a log that goes on behind them would have a hole after a
+/// power loss. While somebody else works with the file, a log that nobody doubts may stay.
+fn begin_anew(connection: &Connection, log: Log) -> Done<()> {
+    let mut statement = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    let mut rows = statement.query([])?;
+    let mut complete = false;
+    while let Some(row) = rows.next()? {
+        complete = row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? <= 0;
+    }
+    if complete || log == Log::AsFound {
+        return Ok(());
+    }
+    let why = "its log cannot be renewed after a sync that failed";
+    Err(StoreError::Unavailable(why.into()).into())
 }
 
 fn busy(error: &rusqlite::Error) -> bool {

@@ -1,8 +1,8 @@
 //! Rows, read: what a column holds, and what it means.
 
-use rusqlite::{Row, types::ValueRef};
+use rusqlite::{Row, Rows, types::ValueRef};
 
-use super::fault::Done;
+use super::{fault::Done, seal};
 use crate::{
     Head, Lease, NewRecord, RawEvent, Record, RunRow, RunState, SessionRow, Snapshot,
     chain::{Link, ROOT},
@@ -16,6 +16,9 @@ pub(super) const SESSION: &str =
 /// The columns of a run and its session.
 pub(super) const RUN: &str = "r.id, s.id, r.epoch, r.key, r.started, r.last, r.holder, r.fence, \
      r.lease_until, r.agent, r.model, r.ended_at, r.ended, r.summary";
+
+/// The columns of a record.
+pub(super) const RECORD: &str = "ordinal, at, id, parent, run, kind, body, seal";
 
 /// A number for SQLite, which has a sign; the highest stands for all that are higher.
 pub(super) fn signed(number: u64) -> i64 {
@@ -100,9 +103,9 @@ pub(super) fn link(row: &Row<'_>, column: usize) -> rusqlite::Result<Link> {
     Ok(link.unwrap_or(ROOT))
 }
 
-/// A record, of the columns `ordinal, at, id, parent, run, kind, body`.
-pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    Ok(Record {
+/// A record, of the columns [`RECORD`], if it is what was stored.
+pub(super) fn record(row: &Row<'_>) -> Done<Record> {
+    let record = Record {
         ordinal: unsigned(row.get(0)?),
         at: unsigned(row.get(1)?),
         record: NewRecord {
@@ -112,11 +115,35 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
             kind: row.get(5)?,
             body: row.get(6)?,
         },
-    })
+    };
+    let what = || format!("record `{}`", record.record.id);
+    seal::check(what, seal::record(&record), link(row, 7)?)?;
+    Ok(record)
 }
 
-/// A snapshot, of the columns `name, body, expires`.
-pub(super) fn snapshot(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+/// A snapshot, of the columns `name, body, expires, seal`, if it is what was stored.
+pub(super) fn snapshot(row: &Row<'_>) -> Done<Snapshot> {
     let expires: Option<i64> = row.get(2)?;
-    Ok(Snapshot { name: row.get(0)?, body: row.get(1)?, expires: expires.map(unsigned) })
+    let snapshot =
+        Snapshot { name: row.get(0)?, body: row.get(1)?, expires: expires.map(unsigned) };
+    let what = || format!("snapshot `{}`", snapshot.name);
+    seal::check(what, seal::snapshot(&snapshot), link(row, 3)?)?;
+    Ok(snapshot)
+}
+
+/// The first row, read.
+pub(super) fn first<T>(
+    mut rows: Rows<'_>,
+    read: impl FnOnce(&Row<'_>) -> Done<T>,
+) -> Done<Option<T>> {
+    rows.next()?.map(read).transpose()
+}
+
+/// All rows, read.
+pub(super) fn all<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> Done<T>) -> Done<Vec<T>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
 }

@@ -47,6 +47,8 @@ pub(super) struct Closed {
     pub(super) drafts: Vec<Draft>,
     pub(super) ended: String,
     pub(super) summary: String,
+    /// When, if the last event says so.
+    pub(super) at: Option<u64>,
     pub(super) records: Vec<NewRecord>,
 }
 
@@ -143,7 +145,7 @@ pub(super) fn finalize(
             standing.serial,
             signed(head.last),
             head.chain,
-            signed(now),
+            signed(closed.at.unwrap_or(now)),
             closed.ended,
             closed.summary,
         ])?;
@@ -285,8 +287,7 @@ fn one(
         "SELECT {columns} FROM runs r JOIN sessions s ON s.serial = r.session WHERE {condition}"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(values)?;
-    rows.next()?.map(row::run).transpose()
+    row::first(statement.query(values)?, row::run)
 }
 
 /// Stores what is new, and compares the rest with what is there. Returns the new end.

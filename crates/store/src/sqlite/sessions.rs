@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     fault::Done,
     row::{self, limit, signed, unsigned},
+    seal,
 };
 use crate::{NewRecord, NewSession, Record, SessionRow, Snapshot, StoreError};
 
@@ -80,11 +81,12 @@ pub(super) fn add_records(
 
 /// Puts a record into its place.
 pub(super) fn insert_record(connection: &Connection, session: i64, record: &Record) -> Done<()> {
+    let seal = seal::record(record);
     let Record { ordinal, at, record } = record;
     connection
         .prepare_cached(
-            "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at, seal)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
         .execute(params![
             session,
@@ -95,6 +97,7 @@ pub(super) fn insert_record(connection: &Connection, session: i64, record: &Reco
             record.kind,
             record.body,
             signed(*at),
+            seal,
         ])?;
     Ok(())
 }
@@ -109,13 +112,10 @@ pub(super) fn set_records(connection: &Connection, session: i64, records: i64) -
 
 /// A record, by its id.
 pub(super) fn find_record(connection: &Connection, session: i64, id: &str) -> Done<Option<Record>> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT ordinal, at, id, parent, run, kind, body FROM records
-             WHERE session = ?1 AND id = ?2",
-        )?
-        .query_row(params![session, id], row::record)
-        .optional()?)
+    let columns = row::RECORD;
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {columns} FROM records WHERE session = ?1 AND id = ?2"))?;
+    row::first(statement.query(params![session, id])?, row::record)
 }
 
 /// Records behind an ordinal.
@@ -125,22 +125,29 @@ pub(super) fn records(
     after: u64,
     most: usize,
 ) -> Done<Vec<Record>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT ordinal, at, id, parent, run, kind, body FROM records
-         WHERE session = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3",
-    )?;
-    let rows = statement.query_map(params![session, signed(after), limit(most)], row::record)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let columns = row::RECORD;
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT {columns} FROM records
+         WHERE session = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3"
+    ))?;
+    row::all(statement.query(params![session, signed(after), limit(most)])?, row::record)
 }
 
 /// Keeps a snapshot instead of the one that was there.
 pub(super) fn put_snapshot(connection: &Connection, session: i64, snapshot: &Snapshot) -> Done<()> {
     connection
         .prepare_cached(
-            "INSERT INTO snapshots (session, name, body, expires) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT (session, name) DO UPDATE SET body = ?3, expires = ?4",
+            "INSERT INTO snapshots (session, name, body, expires, seal)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (session, name) DO UPDATE SET body = ?3, expires = ?4, seal = ?5",
         )?
-        .execute(params![session, snapshot.name, snapshot.body, snapshot.expires.map(signed)])?;
+        .execute(params![
+            session,
+            snapshot.name,
+            snapshot.body,
+            snapshot.expires.map(signed),
+            seal::snapshot(snapshot),
+        ])?;
     Ok(())
 }
 
@@ -151,13 +158,11 @@ pub(super) fn snapshot(
     name: &str,
     now: u64,
 ) -> Done<Option<Snapshot>> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT name, body, expires FROM snapshots
-             WHERE session = ?1 AND name = ?2 AND (expires IS NULL OR expires > ?3)",
-        )?
-        .query_row(params![session, name, signed(now)], row::snapshot)
-        .optional()?)
+    let mut statement = connection.prepare_cached(
+        "SELECT name, body, expires, seal FROM snapshots
+         WHERE session = ?1 AND name = ?2 AND (expires IS NULL OR expires > ?3)",
+    )?;
+    row::first(statement.query(params![session, name, signed(now)])?, row::snapshot)
 }
 
 /// Forgets a snapshot. Whether there was one.

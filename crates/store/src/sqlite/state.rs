@@ -1,9 +1,12 @@
 //! How much is there, and whether SQLite finds it in order.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
-use super::{fault::Done, row::unsigned};
-use crate::About;
+use super::{
+    fault::Done,
+    row::{self, unsigned},
+};
+use crate::{About, StoreError};
 
 /// How much is stored.
 pub(super) fn about(connection: &Connection) -> Done<About> {
@@ -37,5 +40,30 @@ pub(super) fn examine(connection: &Connection) -> Done<Vec<String>> {
         })?
         .collect::<rusqlite::Result<_>>()?;
     complaints.extend(strays);
+    let columns = row::RECORD;
+    unsealed(connection, &format!("SELECT {columns} FROM records"), &mut complaints, |row| {
+        row::record(row).map(|_| ())
+    })?;
+    let snapshots = "SELECT name, body, expires, seal FROM snapshots";
+    unsealed(connection, snapshots, &mut complaints, |row| row::snapshot(row).map(|_| ()))?;
     Ok(complaints)
+}
+
+/// Looks at every row, and adds what is not what was stored.
+fn unsealed(
+    connection: &Connection,
+    sql: &str,
+    complaints: &mut Vec<String>,
+    read: impl Fn(&Row<'_>) -> Done<()>,
+) -> Done<()> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        match read(row).map_err(StoreError::from) {
+            Ok(()) => {}
+            Err(error @ StoreError::Corrupt { .. }) => complaints.push(error.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }

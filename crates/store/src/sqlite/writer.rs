@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::{
     desk::{Desk, Job, Kept, Message, Work},
     fault::{Done, Fault, unavailable},
-    open::{self, Place},
+    open::{self, Log, Place},
 };
 use crate::{Result, StoreError, hub::Hub};
 
@@ -33,7 +33,7 @@ impl Writer {
     pub(super) async fn open(place: Place, hub: Hub) -> Result<Writer> {
         let (queue, jobs) = mpsc::channel();
         let (ready, opened) = oneshot::channel();
-        let begin = move || match open::writer(&place) {
+        let begin = move || match open::writer(&place, Log::AsFound) {
             Ok(connection) => {
                 let mut desk = Desk::new(place, hub, connection);
                 // Whoever asked may be gone; then so is the queue.

@@ -23,6 +23,14 @@ pub(crate) fn address(server: &Server, schema: &str, name: &str) -> String {
     format!("{}?schema={schema}&application_name={name}", server.url())
 }
 
+/// The value of a parameter of an address.
+pub(crate) fn parameter<'a>(address: &'a str, name: &str) -> &'a str {
+    let query = address.split_once('?').map_or("", |(_, query)| query);
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut values = pairs.filter(|(found, _)| *found == name).map(|(_, value)| value);
+    values.next_back().expect("a parameter")
+}
+
 /// A connection that does what no store does.
 pub(crate) async fn administrator(server: &Server) -> tokio_postgres::Client {
     connect(&server.url()).await.expect("a connection")
@@ -41,7 +49,9 @@ pub(crate) async fn settled(server: &Server, name: &str) {
     let administrator = administrator(server).await;
     let question = "SELECT count(*) FROM pg_stat_activity, pg_sleep(0.002)
                     WHERE application_name = $1";
-    while administrator.query_one(question, &[&name]).await.expect("a number").get::<_, i64>(0) > 0 {}
+    while administrator.query_one(question, &[&name]).await.expect("a number").get::<_, i64>(0) > 0
+    {
+    }
 }
 
 /// So much time passes that every lease has run out.
@@ -50,11 +60,11 @@ pub(crate) async fn time_passes(address: &str) {
         StoreUrl::Sqlite(path) => {
             let file = rusqlite::Connection::open(path).expect("a file");
             file.busy_timeout(Duration::from_secs(10)).expect("patience");
-            file.execute("UPDATE runs SET lease_until = 0 WHERE ended_at IS NULL", []).expect("time");
+            file.execute("UPDATE runs SET lease_until = 0 WHERE ended_at IS NULL", [])
+                .expect("time");
         }
         StoreUrl::Postgres(url) => {
-            let schema = address.split("schema=").nth(1).and_then(|rest| rest.split('&').next());
-            let schema = schema.expect("a schema");
+            let schema = parameter(address, "schema");
             let client = connect(url.secret()).await.expect("a connection");
             let statement =
                 format!("UPDATE {schema}.runs SET lease_until = 0 WHERE ended_at IS NULL");

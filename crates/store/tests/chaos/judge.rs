@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use foxwedge_run::{Body, Input, Outcome, Run, Session, Settings, history, wire};
-use foxwedge_store::{
-    Archive, Filter, Page, RawEvent, Record, Result, RunRow, RunState, verify,
-};
+use foxwedge_store::{Archive, Filter, Page, RawEvent, Record, Result, RunRow, RunState, verify};
 
 use crate::{
     ledger::{Ledger, Told, ToldEnd},
@@ -68,7 +66,7 @@ pub(crate) async fn log<A: Archive>(store: &A, run: &str) -> Result<Vec<RawEvent
 }
 
 /// All records of a session.
-async fn records<A: Archive>(store: &A, session: &str) -> Result<Vec<Record>> {
+pub(crate) async fn records<A: Archive>(store: &A, session: &str) -> Result<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
     loop {
         let after = records.last().map_or(0, |last| last.ordinal);
@@ -214,9 +212,9 @@ impl<A: Archive> Judge<'_, A> {
                 format!("note {} is not what was written", record.id)
             });
         }
+        let kept: BTreeSet<&str> = records.iter().map(|record| &*record.record.id).collect();
         for (note, _) in ledger.notes.iter().filter(|(_, place)| *place == session) {
-            let kept = records.iter().any(|record| record.record.id == *note);
-            self.expect(kept, || format!("note {note} is gone"));
+            self.expect(kept.contains(&**note), || format!("note {note} is gone"));
         }
         Ok(())
     }
@@ -252,7 +250,8 @@ impl<A: Archive> Judge<'_, A> {
                 && row.state.outcome() == Some(Outcome::Completed);
             if !by_hand {
                 if !sessions.contains_key(&row.session) {
-                    sessions.insert(&row.session, records(self.store, &row.session).await?);
+                    let records = records(self.store, &row.session).await?;
+                    sessions.insert(&row.session, messages(records));
                 }
                 self.left_behind(&sessions[&row.session], &run);
             }
@@ -280,12 +279,8 @@ impl<A: Archive> Judge<'_, A> {
     }
 
     /// What the session holds of a run is the history of its log.
-    fn left_behind(&mut self, records: &[Record], run: &Run) {
-        let of_run = |record: &&Record| {
-            record.record.kind == "message" && record.record.run.as_deref() == Some(run.id())
-        };
-        let kept: Vec<&str> =
-            records.iter().filter(of_run).map(|record| record.record.body.as_str()).collect();
+    fn left_behind(&mut self, messages: &Messages, run: &Run) {
+        let kept: &[String] = messages.get(&**run.id()).map_or(&[], Vec::as_slice);
         let told: Vec<String> =
             history(run).iter().map(|message| message.value().to_string()).collect();
         self.expect(kept == told, || {
@@ -294,6 +289,19 @@ impl<A: Archive> Judge<'_, A> {
             format!("run {id}, {outcome:?}: {kept} messages are kept, its history has {told}")
         });
     }
+}
+
+/// What sessions hold of runs.
+type Messages = BTreeMap<String, Vec<String>>;
+
+fn messages(records: Vec<Record>) -> Messages {
+    let mut messages = Messages::new();
+    for Record { record, .. } in
+        records.into_iter().filter(|record| record.record.kind == "message")
+    {
+        messages.entry(record.run.unwrap_or_default()).or_default().push(record.body);
+    }
+    messages
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -141,10 +141,8 @@ async fn check(
             return Found { breaches, ..Found::default() };
         }
     };
-    let mut found = Found {
-        breaches: breaches(&store, story, ledger, settled).await,
-        ..Found::default()
-    };
+    let mut found =
+        Found { breaches: breaches(&store, story, ledger, settled).await, ..Found::default() };
     if !sweeps {
         return found;
     }
@@ -154,7 +152,9 @@ async fn check(
     found.breaches.extend(breaches(&store, story, ledger, settled).await);
     found.breaches.extend(ghosts(&store, story, settled).await);
     let again = sweep(&store, "second", 10_000).await.expect("a sweep");
-    found.breaches.extend(again.iter().map(|swept| format!("run {} was closed twice", swept.run.id)));
+    found
+        .breaches
+        .extend(again.iter().map(|swept| format!("run {} was closed twice", swept.run.id)));
     found.settled = runs(&store).await.expect("runs").into_iter().map(|run| run.id).collect();
     found
 }

@@ -36,7 +36,7 @@ pub(crate) enum ToldEnd {
 }
 
 impl Ledger {
-    /// Whether a process may stop saying things.
+    /// Takes a line. What the test program itself says is passed over.
     pub(crate) fn hear(&mut self, line: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |word: &str| word.parse::<u64>().expect("a number");
@@ -58,7 +58,6 @@ impl Ledger {
             }
             ["failed", ..] => return self.failures.push(line.to_owned()),
             ["done"] => return self.done = true,
-            // The test program's own words.
             _ => return,
         }
         self.lines += 1;

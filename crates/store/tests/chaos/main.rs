@@ -15,6 +15,7 @@ mod temporary;
 mod server;
 mod database;
 mod story;
+mod sample;
 mod writer;
 mod ledger;
 mod judge;
@@ -23,8 +24,8 @@ mod cuts;
 mod pages;
 mod power;
 mod faults;
-//RACE
-//CL
+mod race;
+mod cluster;
 
 /// Another process of this program, started by one of the harnesses.
 #[test]
@@ -32,9 +33,9 @@ fn a_process_that_was_given_a_part_plays_it() {
     let Some(part) = process::part() else { return };
     match part.as_str() {
         writer::PART => writer::play(),
-
-
-
+        race::PART => race::play(),
+        cluster::NODE => cluster::node::play(),
+        cluster::SLEEPER => cluster::sleeper::play(),
         part => panic!("nobody knows the part `{part}`"),
     }
 }

@@ -33,7 +33,6 @@ const CUTS: usize = 250;
 
 /// What a process did.
 pub(crate) struct Recording {
-    pub(crate) story: Story,
     pub(crate) steps: Vec<Step>,
     /// How many calls the tracer refused.
     pub(crate) refused: usize,
@@ -56,7 +55,12 @@ pub(crate) struct Amount {
 impl Recording {
     /// Lets a process write to a new file. `refused` says which calls the tracer refuses, `honest`
     /// is for the process.
-    pub(crate) fn new(story: Story, amount: Amount, honest: &str, refused: Option<&str>) -> Recording {
+    pub(crate) fn new(
+        story: Story,
+        amount: Amount,
+        honest: &str,
+        refused: Option<&str>,
+    ) -> Recording {
         let folder = Temporary::folder();
         fs::create_dir(folder.path("data")).expect("a folder");
         let trace = folder.path("trace");
@@ -80,7 +84,7 @@ impl Recording {
         let text = fs::read_to_string(trace).expect("a trace");
         let steps = trace::read(&text, &folder.path("data"));
         let refused = text.matches("(INJECTED)").count();
-        Recording { story, steps, refused, ledger, trouble, clean: status.success(), folder }
+        Recording { steps, refused, ledger, trouble, clean: status.success(), folder }
     }
 
     /// The file as it is now.
@@ -96,13 +100,25 @@ impl Recording {
 
 /// The words by which a tracer refuses calls that concern our files, and no others.
 fn inject(folder: &Temporary, refused: &str) -> Vec<String> {
-    let names = ["data", "data/store.db", "data/store.db-wal", "data/store.db-shm", "data/store.db-journal"];
-    let paths = names.iter().flat_map(|name| ["-P".to_owned(), folder.path(name).display().to_string()]);
+    let names = [
+        "data",
+        "data/store.db",
+        "data/store.db-wal",
+        "data/store.db-shm",
+        "data/store.db-journal",
+    ];
+    let paths =
+        names.iter().flat_map(|name| ["-P".to_owned(), folder.path(name).display().to_string()]);
     paths.chain(["-e".to_owned(), format!("inject={refused}")]).collect()
 }
 
 /// What is wrong with a disk, after what had been said.
-pub(crate) fn judged(image: &Image, story: &Story, ledger: &Ledger, random: &mut Random) -> Vec<String> {
+pub(crate) fn judged(
+    image: &Image,
+    story: &Story,
+    ledger: &Ledger,
+    random: &mut Random,
+) -> Vec<String> {
     let folder = Temporary::folder();
     for (path, content) in image {
         let name = path.file_name().expect("a name").to_string_lossy();

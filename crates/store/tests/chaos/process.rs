@@ -62,9 +62,9 @@ impl Process {
         self.lines.recv().ok()
     }
 
-    /// Something it has said, if there is anything.
-    pub(crate) fn heard(&mut self) -> Option<String> {
-        self.lines.try_recv().ok()
+    /// Everything that it says, for somebody else to hear.
+    pub(crate) fn lines(&mut self) -> Receiver<String> {
+        std::mem::replace(&mut self.lines, mpsc::channel().1)
     }
 
     /// Tells it something.

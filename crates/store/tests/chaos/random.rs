@@ -5,10 +5,6 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
     /// One that depends on a seed and on names, and on nothing else.
     pub(crate) fn of(seed: u64, names: &[&str]) -> Random {
         let mut state = Random(seed);

@@ -27,6 +27,7 @@ pub(crate) fn turn() -> MutexGuard<'static, ()> {
 
 /// Runs something that waits for stores.
 pub(crate) fn wait_for<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(work)
 }

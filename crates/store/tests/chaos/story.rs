@@ -141,7 +141,8 @@ impl Story {
                     bodies.push(Body::Result(self.result(random, call)));
                 }
                 7 if !open.is_empty() => bodies.push(Body::Asked(ask(*random.pick(&open)))),
-                _ => bodies.push(Body::Usage(Usage { input: random.below(1_000), ..Usage::default() })),
+                _ => bodies
+                    .push(Body::Usage(Usage { input: random.below(1_000), ..Usage::default() })),
             }
         }
         // Whoever ends by hand has waited for everything.
@@ -159,7 +160,10 @@ impl Story {
         Call {
             call: reference(call),
             name: Some(Id::from(*random.pick(&["Bash", "Read", "Write"]))),
-            input: Json::parse(&format!("{{\"what\": {}}}", Json::string(&self.words(random)).raw())),
+            input: Json::parse(&format!(
+                "{{\"what\": {}}}",
+                Json::string(&self.words(random)).raw()
+            )),
             status: *random.pick(&[None, Some(Status::Running)]),
             ..Call::default()
         }

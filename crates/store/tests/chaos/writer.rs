@@ -5,7 +5,8 @@ use std::{future::Future, sync::Arc};
 
 use foxwedge_run::Body;
 use foxwedge_store::{
-    AnyStore, Archive, Authority, Finalized, Lease, Result, Started, Store, StoreError, close, sweep,
+    AnyStore, Archive, Authority, Finalized, Lease, Result, Started, Store, StoreError, close,
+    sweep,
 };
 use tokio::task::JoinSet;
 
@@ -96,7 +97,8 @@ impl Teller<'_> {
     async fn tell(&self) -> Option<()> {
         let Tale { run, session, end, portions, notes, .. } = &self.tale;
         let new = Story::session(session);
-        self.acknowledged(format!("session {session}"), || self.store.create_session(new.clone())).await?;
+        self.acknowledged(format!("session {session}"), || self.store.create_session(new.clone()))
+            .await?;
         let lease = self.begin().await?;
         let mut last = 1;
         for (portion, count) in portions.iter().enumerate() {
@@ -108,10 +110,8 @@ impl Teller<'_> {
             if portion < *notes {
                 let note = self.story.note(run, portion);
                 let done = format!("noted {session} {}", note.id);
-                self.acknowledged(done, || {
-                    self.store.append_records(session, vec![note.clone()])
-                })
-                .await?;
+                self.acknowledged(done, || self.store.append_records(session, vec![note.clone()]))
+                    .await?;
             }
         }
         match end {

@@ -101,6 +101,7 @@ suite! {
     }
     ends {
         an_end_is_recorded_with_all_that_belongs_to_it
+        an_end_bears_the_time_of_its_event
         the_first_end_stands
         a_stale_holder_does_not_end_a_run
         an_operator_ends_a_run_without_a_lease

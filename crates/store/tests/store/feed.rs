@@ -6,7 +6,9 @@ use foxwedge_run::{
     Input, Outcome, Session, Settings,
     encode::{Encoder, Format, FrameId, Options},
 };
-use foxwedge_store::{Authority, Feeds, Follower, Lease, RunRow, SqliteStore, Store, StoreError, Told};
+use foxwedge_store::{
+    Authority, Feeds, Follower, Lease, RunRow, SqliteStore, Store, StoreError, Told,
+};
 
 use crate::sample::{at_work, calls, closing, current, log, texts};
 

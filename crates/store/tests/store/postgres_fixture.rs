@@ -6,6 +6,7 @@ use std::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
     },
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use foxwedge_run::{Body, Ended, Event, Id, Outcome, Summary, Text};
@@ -22,7 +23,9 @@ pub(crate) fn fresh() -> Option<String> {
     match SHARED.get_or_init(shared) {
         Ok(shared) => {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let schema = format!("test_{}_{count}", std::process::id());
+            // On a server that lasts, another process may have had our number before.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let schema = format!("test_{}_{}_{count}", now.as_millis(), std::process::id());
             let sign = if shared.url.contains('?') { '&' } else { '?' };
             Some(format!("{}{sign}schema={schema}&application_name={schema}", shared.url))
         }

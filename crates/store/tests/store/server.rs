@@ -34,6 +34,7 @@ pub(crate) struct Server {
     binaries: PathBuf,
     account: Option<Account>,
     port: u16,
+    settled: bool,
     care: Care,
     settings: Vec<String>,
     process: Option<Child>,
@@ -58,6 +59,7 @@ impl Server {
             binaries,
             account,
             port: 0,
+            settled: false,
             care,
             settings: settings.iter().map(|line| (*line).to_owned()).collect(),
             process: None,
@@ -105,12 +107,14 @@ impl Server {
                 self.port = free_port()?;
             }
             match self.try_launch() {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.settled = true;
+                    return Ok(());
+                }
                 Err(why) => trouble = why,
             }
-            // Somebody else may have taken the port; the socket's name has it in it, too, so that
-            // it stays the same from the first successful start on.
-            if self.process.is_none() {
+            // Somebody else may have taken the port. Once it was told to anybody, it stays.
+            if !self.settled {
                 self.port = 0;
             }
         }

@@ -14,14 +14,14 @@ pub(super) fn calls(teller: &mut Teller<'_>) -> Vec<Vec<Event>> {
     for number in 0..count {
         let which = named(teller, number);
         let name = *teller.random.pick(&["Bash", "Bash", "Read", "Task", "AskUserQuestion"]);
-        if name == "Task" {
-            if let Some(parent) = &which.id {
-                for child in 0..teller.random.below(3) {
-                    let id = Id::from(format!("{parent}-child-{child}"));
-                    let which = CallRef { id: Some(id), turn: which.turn };
-                    let life = life(teller, which, "Bash", Some(parent.clone()));
-                    lives.push(life);
-                }
+        if name == "Task"
+            && let Some(parent) = &which.id
+        {
+            for child in 0..teller.random.below(3) {
+                let id = Id::from(format!("{parent}-child-{child}"));
+                let which = CallRef { id: Some(id), turn: which.turn };
+                let life = life(teller, which, "Bash", Some(parent.clone()));
+                lives.push(life);
             }
         }
         let life = life(teller, which, name, None);
@@ -191,5 +191,10 @@ fn content(teller: &mut Teller<'_>, how: How) -> Option<Json> {
     ];
     let texts: &[&str] = if how == How::Ok { &PLAIN } else { &ERRORS };
     let text: &str = teller.random.pick::<&str>(texts);
+    if how != How::Ok && teller.random.chance(10) {
+        // Too long for a denial, or just not.
+        let length = 188 + teller.random.below(16);
+        return Some(Json::string(&format!("denied {}", "\u{20ac}".repeat(length))));
+    }
     teller.random.chance(80).then(|| json(text))
 }

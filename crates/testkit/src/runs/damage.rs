@@ -101,6 +101,9 @@ pub(super) fn answer(random: &mut Random, event: &Event) -> Answer {
         Body::Replied(reply) => reply.call.clone(),
         _ => CallRef { id: Some(Id::from("toolu_1")), turn: None },
     };
+    // Where ids come again, somebody forgets the turn.
+    let turn = call.turn.filter(|_| random.chance(50));
+    let call = CallRef { turn, ..call };
     let run = match random.below(10) {
         0 => None,
         1 => Some(Id::from("run-of-nobody")),

@@ -22,7 +22,7 @@ pub fn story(random: &mut Random) -> Vec<Event> {
     for (place, id) in ids.into_iter().take(count).enumerate() {
         let epoch = with_epochs.then_some(1 + 2 * place as u64);
         let run = run(random, Id::from(id), epoch);
-        told = if random.chance(25) {
+        told = if random.chance(45) {
             calls::merged(random, vec![told, run])
         } else {
             [told, run].concat()
@@ -87,8 +87,11 @@ impl Teller<'_> {
         (0..count).map(|_| *self.random.pick(&WORDS)).collect()
     }
 
+    /// The id of the message; sometimes one that looks like an id of ours.
     fn message(&mut self) -> Option<Id> {
-        self.messages.then(|| Id::from(format!("msg-{}", self.turn)))
+        let odd = *self.random.pick(&["part-1", "thought-msg-1", "msg-1~2"]);
+        let id = if self.random.chance(6) { odd.to_owned() } else { format!("msg-{}", self.turn) };
+        self.messages.then(|| Id::from(id))
     }
 
     /// A text or a thought in pieces, with all of it at the end or not.
@@ -147,8 +150,8 @@ impl Teller<'_> {
 
     fn aside(&mut self) -> Event {
         let body = match self.random.below(7) {
-            0 | 1 => Body::Tasks(self.tasks()),
-            2 | 3 => Body::Usage(self.usage()),
+            0..=2 => Body::Tasks(self.tasks()),
+            3 => Body::Usage(self.usage()),
             4 => Body::Activity(Activity {
                 kind: Id::from("compaction"),
                 id: self.random.chance(50).then(|| Id::from("card-1")),
@@ -195,7 +198,7 @@ impl Teller<'_> {
             let ended = Ended {
                 outcome,
                 text: teller.random.chance(50).then(|| teller.words()),
-                problem: teller.random.chance(10).then(|| Problem {
+                problem: teller.random.chance(20).then(|| Problem {
                     message: "the provider is gone".to_owned(),
                     code: None,
                     fatal: true,

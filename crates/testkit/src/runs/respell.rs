@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::Random;
 
 /// Names that others use for a field.
-const NAMES: [(&str, &[&str]); 16] = [
+const NAMES: [(&str, &[&str]); 22] = [
     ("toolCallId", &["toolUseId", "callId", "tool_call_id", "tool_use_id"]),
     ("toolId", &["tool_id"]),
     ("parentToolCallId", &["parentToolUseId", "parent_tool_use_id", "parentToolId"]),
@@ -22,6 +22,12 @@ const NAMES: [(&str, &[&str]); 16] = [
     ("tokenUsage", &["usage", "token_usage"]),
     ("finalContent", &["final_content", "text", "result"]),
     ("grace", &["graceMs", "grace_ms"]),
+    ("activityId", &["id", "messageId"]),
+    ("kind", &["activityType"]),
+    ("version", &["snapshotVersion", "snapshot_version"]),
+    ("prompt", &["question", "message"]),
+    ("choices", &["options", "questions"]),
+    ("messageId", &["message_id"]),
 ];
 
 /// Types that others use for an event.
@@ -56,7 +62,7 @@ const STATUSES: [&str; 16] = [
 ];
 
 /// Values that stand where they should not.
-const STRANGE: [&str; 14] = [
+const STRANGE: [&str; 17] = [
     "null",
     "true",
     "7",
@@ -68,6 +74,9 @@ const STRANGE: [&str; 14] = [
     "{}",
     "[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"b\"}]",
     "{\"message\":\"inside\",\"code\":5}",
+    "{\"code\":\"overloaded\"}",
+    "[[[]],{\"text\":1}]",
+    "4294967296",
     "\"two words\"",
     "1e3",
     "[\"x\",{\"name\":\"y\"},3]",
@@ -97,6 +106,12 @@ pub fn respelled(random: &mut Random, line: &str) -> String {
 }
 
 fn respell(random: &mut Random, fields: &mut Map<String, Value>) {
+    if let Some(Value::Object(error)) = fields.get_mut("error")
+        && random.chance(40)
+    {
+        error.remove("message");
+        error.insert("details".to_owned(), json!({"why": "full"}));
+    }
     match random.below(8) {
         0 | 1 => rename(random, fields),
         2 | 3 => retype(random, fields),

@@ -1,6 +1,6 @@
 //! What was told, in the words of the vectors.
 
-use foxwedge_run::{Effect, Resolution, Session, Warning, wire};
+use foxwedge_run::{Effect, Json, Resolution, Session, Warning, wire};
 use serde_json::{Value, json};
 
 use super::Told;
@@ -19,8 +19,10 @@ pub(super) fn announced(told: &[Told]) -> Value {
 /// Codes.
 pub(super) fn warnings(told: &[Told]) -> Value {
     let codes = told.iter().filter_map(|told| match told {
-        Told::Effect(Effect::Warn(warning)) => Some(code(warning)),
-        Told::Effect(_) => None,
+        Told::Effect(effect) => match &**effect {
+            Effect::Warn(warning) => Some(code(warning)),
+            _ => None,
+        },
         Told::Unreadable => Some("unreadable"),
     });
     codes.collect()
@@ -54,7 +56,7 @@ pub(super) fn emitted(told: &[Told]) -> Vec<String> {
 /// text of the run.
 pub(super) fn laws(session: &Session, told: &[Told], name: &str) {
     for line in emitted(told) {
-        let event: Value = serde_json::from_str(&line).expect("our own line");
+        let event = Json::parse(&line).expect("our own line").value();
         assert_eq!(event.get("toolCallId"), event.get("toolId"), "{name}");
     }
     for effect in effects(told) {
@@ -69,7 +71,7 @@ pub(super) fn laws(session: &Session, told: &[Told], name: &str) {
 
 fn effects(told: &[Told]) -> impl Iterator<Item = &Effect> {
     told.iter().filter_map(|told| match told {
-        Told::Effect(effect) => Some(effect),
+        Told::Effect(effect) => Some(&**effect),
         Told::Unreadable => None,
     })
 }

@@ -30,6 +30,7 @@ CREATE TABLE records (
     kind TEXT NOT NULL,
     body TEXT NOT NULL,
     at INTEGER NOT NULL,
+    seal BLOB NOT NULL,
     PRIMARY KEY (session, ordinal),
     UNIQUE (session, id)
 ) STRICT, WITHOUT ROWID;
@@ -39,6 +40,7 @@ CREATE TABLE snapshots (
     name TEXT NOT NULL,
     body BLOB NOT NULL,
     expires INTEGER,
+    seal BLOB NOT NULL,
     PRIMARY KEY (session, name)
 ) STRICT;
 

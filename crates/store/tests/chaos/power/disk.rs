@@ -160,7 +160,9 @@ impl Disk {
             (Some(Pending::Change { file }), result) => self.files[file].finish(call, result),
             (Some(Pending::Name), Ok(_)) => self.names.finish(call),
             (Some(Pending::Name), Err(Refused)) => self.names.undo(call),
-            (Some(Pending::Sync { handle, covered }), result) => self.synced(handle, &covered, result),
+            (Some(Pending::Sync { handle, covered }), result) => {
+                self.synced(handle, &covered, result)
+            }
         }
     }
 

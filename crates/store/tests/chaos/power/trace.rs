@@ -23,13 +23,29 @@ pub(crate) struct Refused;
 /// Something that was asked of the system. Files are known by their numbers once they are open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
-    Open { path: PathBuf, create: bool },
-    Close { file: u64 },
+    Open {
+        path: PathBuf,
+        create: bool,
+    },
+    Close {
+        file: u64,
+    },
     /// Without a place: behind what was written before, as on a terminal.
-    Write { file: u64, offset: Option<u64>, data: Box<[u8]> },
-    Cut { file: u64, length: u64 },
-    Sync { file: u64 },
-    Remove { path: PathBuf },
+    Write {
+        file: u64,
+        offset: Option<u64>,
+        data: Box<[u8]>,
+    },
+    Cut {
+        file: u64,
+        length: u64,
+    },
+    Sync {
+        file: u64,
+    },
+    Remove {
+        path: PathBuf,
+    },
     /// Nothing that changes a disk.
     Look,
 }
@@ -44,8 +60,11 @@ const UNKNOWN: &str = "?pwritev,?pwritev2,?writev,?rename,?renameat,?renameat2,?
 
 /// Whether processes can be traced here; otherwise why not.
 pub(crate) fn possible() -> Result<(), String> {
-    let tried = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
-    match tried {
+    let words = tracer(Path::new("/dev/null"), &[]);
+    let tried = words
+        .split_first()
+        .map(|(program, words)| Command::new(program).args(words).arg("true").output());
+    match tried.expect("a tracer") {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!("strace: {}", String::from_utf8_lossy(&output.stderr).trim())),
         Err(error) => Err(format!("strace: {error}")),

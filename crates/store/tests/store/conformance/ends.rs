@@ -56,7 +56,30 @@ pub(crate) async fn an_end_is_recorded_with_all_that_belongs_to_it(store: Arc<im
     assert_eq!(log(&*store, "r").await[1..], events);
     let records = store.records("s", 1, 10).await.expect("records");
     assert_eq!((records.len(), records[0].ordinal, &records[0].record), (1, 2, &left));
-    assert!(at >= run.started);
+    assert_eq!(at, 1_700_000_000_003, "the end says when it was");
+}
+
+pub(crate) async fn an_end_bears_the_time_of_its_event(store: Arc<impl Archive>) {
+    let at = |row: &RunRow| match row.state {
+        RunState::Ended { at, .. } => at,
+        RunState::Open => panic!("{row:?}"),
+    };
+    let (run, _) = at_work(&*store, "s", "r1").await;
+    let mut end = closing(&run, Outcome::Completed);
+    end.events[0].at = Some(7);
+    let row = won(store.finalize("r1", Authority::Operator, end).await.expect("ended"));
+    assert_eq!((at(&row), at(&current(&*store, "r1").await)), (7, 7));
+    // The session was touched now, whatever the source says.
+    let session = store.session("s").await.expect("an answer").expect("a session");
+    assert!(session.touched >= run.started);
+    for (id, events) in [("r2", 1), ("r3", 0)] {
+        let (run, _) = started(&*store, new_run("s", id)).await;
+        let mut end = closing(&run, Outcome::Completed);
+        end.events[0].at = None;
+        end.events.truncate(events);
+        let row = won(store.finalize(id, Authority::Operator, end).await.expect("ended"));
+        assert!(at(&row) >= run.started, "{row:?}");
+    }
 }
 
 pub(crate) async fn the_first_end_stands(store: Arc<impl Archive>) {

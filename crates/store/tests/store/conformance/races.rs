@@ -176,7 +176,8 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
         let (writing, name) = (store.clone(), id.clone());
         let writer = tokio::spawn(async move {
             let mut last = 1;
-            loop {
+            // Enough to be in the way, and not for ever.
+            while last < 100 {
                 let next = vec![says(&run, last + 1, "word")];
                 match writing.append(&name, &lease, next).await {
                     Ok(stored) => last = stored,
@@ -184,19 +185,19 @@ pub(crate) async fn a_stop_and_a_writer_agree_on_the_log(store: Arc<impl Archive
                     Err(error) => panic!("{error}"),
                 }
             }
+            last
         });
-        let mut stopped = None;
-        while stopped.is_none() {
+        let stopped = loop {
             let stop = Body::Stop(Stop { grace: 0 });
             match close(&*store, &id, stop, Authority::Operator).await {
-                Ok(finalized) => stopped = Some(finalized),
+                Ok(finalized) => break finalized,
                 // The writer was faster every time.
                 Err(StoreError::Stale { .. } | StoreError::Conflict(_)) => {}
                 Err(error) => panic!("{error}"),
             }
-        }
+        };
         let written = writer.await.expect("the writer");
-        let Some(Finalized::Won(run)) = stopped else { panic!("{stopped:?}") };
+        let Finalized::Won(run) = stopped else { panic!("{stopped:?}") };
         assert_eq!(run.state.outcome(), Some(Outcome::Stopped));
         let log = log(&*store, &id).await;
         assert_eq!(log.len() as u64, run.last);

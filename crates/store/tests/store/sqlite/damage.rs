@@ -4,13 +4,13 @@ use std::{fs, io::Write, path::Path};
 
 use foxwedge_run::{Body, Outcome};
 use foxwedge_store::{
-    Archive, Exported, Flaw, Imported, Lease, RunRow, RunState, SqliteStore, Store, StoreError,
-    export, import, sweep, verify,
+    Archive, Exported, Flaw, Imported, Lease, RunRow, RunState, Snapshot, SqliteStore, Store,
+    StoreError, export, import, sweep, verify,
 };
 use rusqlite::Connection;
 
 use crate::{
-    sample::{at_work, current, log, places, refusal, texts},
+    sample::{at_work, current, log, places, record, refusal, texts},
     temporary::Temporary,
 };
 
@@ -78,6 +78,32 @@ async fn every_change_of_a_log_is_found() {
         let good = (first - 1) as usize;
         let before = store.events("r", 0, good).await.expect("what is good");
         assert_eq!(places(&before), (1..first).collect::<Vec<u64>>(), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_record_or_a_snapshot_that_changed_is_found() {
+    let folder = Temporary::folder();
+    let (store, ..) = stored(&folder).await;
+    let records = vec![record("a", None), record("b", Some("a"))];
+    store.append_records("s", records).await.expect("stored");
+    let snapshot = Snapshot { name: "agent".to_owned(), body: vec![1, 2, 3], expires: None };
+    store.put_snapshot("s", snapshot).await.expect("kept");
+    assert_eq!(store.examine().await.expect("an answer"), [""; 0]);
+    change(&folder, "UPDATE records SET body = replace(body, 'b', 'x') WHERE ordinal = 2");
+    change(&folder, "UPDATE snapshots SET body = x'010203ff'");
+    let told = "record `b` is damaged: it is not what was stored";
+    assert_eq!(refusal(store.records("s", 0, 10).await), told);
+    assert_eq!(refusal(store.append_records("s", vec![record("b", Some("a"))]).await), told);
+    assert_eq!(store.records("s", 0, 1).await.expect("what is good").len(), 1);
+    let kept = "snapshot `agent` is damaged: it is not what was stored";
+    assert_eq!(refusal(store.snapshot("s", "agent").await), kept);
+    assert_eq!(store.examine().await.expect("an answer"), [told, kept]);
+    for (column, value) in
+        [("kind", "'x'"), ("at", "7"), ("parent", "NULL"), ("run", "'r'"), ("seal", "x'00'")]
+    {
+        change(&folder, &format!("UPDATE records SET {column} = {value} WHERE ordinal = 2"));
+        assert_eq!(refusal(store.records("s", 1, 10).await), told, "{column}");
     }
 }
 

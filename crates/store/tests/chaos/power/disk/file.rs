@@ -31,7 +31,9 @@ pub(super) enum What {
 
 impl File {
     pub(super) fn finish(&mut self, call: usize, result: Result<u64, Refused>) {
-        let Some(place) = self.changes.iter().position(|change| change.call == call) else { return };
+        let Some(place) = self.changes.iter().position(|change| change.call == call) else {
+            return;
+        };
         match (result, &mut self.changes[place].what) {
             // What was refused was not done.
             (Err(Refused), _) => drop(self.changes.remove(place)),
@@ -78,8 +80,7 @@ impl File {
     /// What may be left of the file.
     pub(super) fn left(&self, random: &mut Random) -> Vec<u8> {
         let luck = Luck::draw(random);
-        let mut kept: Vec<&Change> =
-            self.changes.iter().filter(|_| luck.keeps(random)).collect();
+        let mut kept: Vec<&Change> = self.changes.iter().filter(|_| luck.keeps(random)).collect();
         if luck == Luck::AnyInAnyOrder {
             random.shuffle(&mut kept);
         }

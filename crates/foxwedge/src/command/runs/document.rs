@@ -1,0 +1,120 @@
+//! Runs for programs. Times are milliseconds since 1970, as in events.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use foxwedge_run::{Status, Summary, Usage};
+use foxwedge_store::{RunRow, RunState};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    runs: Vec<Run<'a>>,
+}
+
+/// A run, as it is kept.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Run<'a> {
+    id: &'a str,
+    session: &'a str,
+    /// Its number in the session.
+    epoch: u64,
+    agent: Option<&'a str>,
+    model: Option<&'a str>,
+    started: u64,
+    /// How many there are.
+    events: u64,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_until: Option<u64>,
+    #[serde(flatten)]
+    end: Option<End<'a>>,
+}
+
+#[derive(Serialize)]
+struct End<'a> {
+    ended: u64,
+    outcome: Option<&'static str>,
+    text: Option<&'a str>,
+    error: Option<&'a str>,
+    summary: Counts,
+    usage: Option<Tokens>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Counts {
+    available: Option<usize>,
+    calls: usize,
+    by_status: BTreeMap<&'static str, usize>,
+}
+
+#[derive(Serialize)]
+struct Tokens {
+    input: u64,
+    output: u64,
+    cached: u64,
+    reasoning: u64,
+}
+
+/// Writes one document with all of them.
+pub(super) fn write(out: &mut dyn Write, rows: &[RunRow]) -> io::Result<()> {
+    pretty(out, &Document { version: 1, runs: rows.iter().map(Run::of).collect() })
+}
+
+/// Writes a document, spread over lines.
+pub(super) fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    out.write_all(b"\n")
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn of(row: &'a RunRow) -> Run<'a> {
+        let (state, end) = match &row.state {
+            RunState::Open => ("open", None),
+            RunState::Ended { ended, summary, at } => {
+                let problem = ended.problem.as_ref();
+                let end = End {
+                    ended: *at,
+                    outcome: ended.outcome.map(|outcome| outcome.name()),
+                    text: ended.text.as_deref(),
+                    error: problem.map(|problem| problem.message.as_str()),
+                    summary: counts(summary),
+                    usage: ended.usage.as_ref().map(tokens),
+                };
+                ("ended", Some(end))
+            }
+        };
+        let lease = row.lease.as_ref().filter(|_| end.is_none());
+        Run {
+            id: &row.id,
+            session: &row.session,
+            epoch: row.epoch,
+            agent: row.agent.as_deref(),
+            model: row.model.as_deref(),
+            started: row.started,
+            events: row.last,
+            state,
+            owner: lease.map(|lease| lease.owner.as_str()),
+            lease_until: row.lease_until.filter(|_| end.is_none()),
+            end,
+        }
+    }
+}
+
+fn counts(summary: &Summary) -> Counts {
+    let by_status = Status::ALL.into_iter().map(|status| (status.name(), summary.count(status)));
+    let by_status = by_status.filter(|(_, number)| *number > 0).collect();
+    Counts { available: summary.available, calls: summary.calls, by_status }
+}
+
+fn tokens(usage: &Usage) -> Tokens {
+    let Usage { input, output, cached, reasoning } = *usage;
+    Tokens { input, output, cached, reasoning }
+}

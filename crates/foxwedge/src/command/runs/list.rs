@@ -1,0 +1,156 @@
+//! `foxwedge runs list`: one line for each run, the newest first.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use anstyle::Style;
+use foxwedge_run::Outcome;
+use foxwedge_store::{Filter, Page, RunRow, RunState, Store};
+
+use super::document;
+use crate::{
+    agents::pick::short,
+    cli::ListRunsArgs,
+    runs::{
+        self, Missing,
+        draw::{Signs, counts, span, word},
+    },
+    say::{self, BOLD, DIM, clean, count, cut, width},
+    screen::{self, Line, age, fit, pad},
+};
+
+/// So many are listed if nobody says how many.
+const USUAL: usize = 20;
+/// The most columns of a text in a pipe.
+const TEXT: usize = 72;
+
+/// Lists runs.
+pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Result<ExitCode> {
+    let kept = match runs::open(flag).await? {
+        Missing::Found(kept) => kept.swept().await?,
+        Missing::Nothing(url) => {
+            if args.json {
+                say::plain(|out| document::write(out, &[]))?;
+            }
+            say::talk(&format!("No run was kept yet: there is no {url}.\n"));
+            return Ok(ExitCode::SUCCESS);
+        }
+    };
+    let limit = args.limit.unwrap_or(USUAL);
+    let filter = Filter {
+        session: args.session.clone(),
+        open: args.open.then_some(true),
+        ..Filter::default()
+    };
+    // One more tells whether there are more.
+    let page = Page { after: None, limit: limit.saturating_add(1) };
+    let mut rows = kept.or_tell(kept.store.runs(filter, page).await)?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    if args.json {
+        say::plain(|out| document::write(out, &rows))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    say::dressed(|out| write(out, &rows, SystemTime::now()))?;
+    say::talk(&footer(&rows, more));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn footer(rows: &[RunRow], more: bool) -> String {
+    if rows.is_empty() {
+        return "No such run.\n".to_owned();
+    }
+    let open = rows.iter().filter(|row| row.state == RunState::Open).count();
+    let well = rows.iter().filter(|row| row.state.outcome() == Some(Outcome::Completed)).count();
+    let others = rows.len() - open - well;
+    let parts = [(well, "completed"), (others, "ended otherwise"), (open, "at work")];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    let more = if more { "; there are more: --limit" } else { "" };
+    format!("{}: {}{more}.\n", count(rows.len(), "run"), parts.join(", "))
+}
+
+fn write(out: &mut dyn Write, rows: &[RunRow], now: SystemTime) -> io::Result<()> {
+    let signs = Signs::here();
+    let ids = short(rows.iter().map(|row| row.id.as_str()));
+    let cells: Vec<Cells> =
+        rows.iter().zip(ids).map(|(row, id)| Cells::of(row, id, signs, now)).collect();
+    let widest = |column: fn(&Cells) -> &str| {
+        cells.iter().map(|cells| width(column(cells))).max().unwrap_or(0)
+    };
+    let widths = [
+        widest(|cells| &cells.state),
+        widest(|cells| &cells.id),
+        widest(|cells| &cells.agent),
+        widest(|cells| &cells.age),
+        widest(|cells| &cells.span),
+        widest(|cells| &cells.calls),
+    ];
+    let columns = screen::columns();
+    cells.iter().try_for_each(|cells| out.write_all(cells.line(&widths).draw(columns).as_bytes()))
+}
+
+/// What stands in the columns of a line.
+struct Cells {
+    sign: &'static str,
+    style: Style,
+    state: String,
+    id: String,
+    agent: String,
+    age: String,
+    span: String,
+    calls: String,
+    /// What it said in the end, or what went wrong.
+    text: String,
+}
+
+impl Cells {
+    fn of(row: &RunRow, id: &str, signs: Signs, now: SystemTime) -> Cells {
+        let (sign, style) = signs.run(row.state.outcome());
+        let started = UNIX_EPOCH + Duration::from_millis(row.started);
+        let (state, calls, text, ended) = match &row.state {
+            RunState::Open => ("at work", String::new(), String::new(), None),
+            RunState::Ended { ended, summary, at } => {
+                let problem = ended.problem.as_ref().map(|problem| problem.message.as_str());
+                let text = problem.or(ended.text.as_deref()).unwrap_or_default();
+                let words: Vec<&str> = text.split_whitespace().take(40).collect();
+                let state = ended.outcome.map_or("ended", word);
+                (state, counts(summary), clean(&cut(&words.join(" "), 200)), Some(*at))
+            }
+        };
+        let took = ended.and_then(|at| span(at.saturating_sub(row.started)));
+        Cells {
+            sign,
+            style,
+            state: state.to_owned(),
+            id: id.to_owned(),
+            agent: clean(&cut(row.agent.as_deref().unwrap_or("-"), 24)),
+            age: age(started, now),
+            span: took.unwrap_or_default(),
+            calls,
+            text: fit(&text, TEXT),
+        }
+    }
+
+    fn line(&self, widths: &[usize; 6]) -> Line {
+        let plain = Style::new();
+        let right = |text: &str, columns: usize| {
+            format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+        };
+        let [state, id, agent, age, span, calls] = *widths;
+        Line::new()
+            .with(self.style, format!("{} {}", self.sign, pad(&self.state, state)))
+            .with(BOLD, format!("  {}", pad(&self.id, id)))
+            .with(plain, format!("  {}", pad(&self.agent, agent)))
+            .with(plain, format!("  {}", right(&self.age, age)))
+            .with(DIM, format!("  {}", right(&self.span, span)))
+            .with(DIM, format!("  {}", pad(&self.calls, calls)))
+            .with(plain, format!("  {}", self.text))
+    }
+}

@@ -1,0 +1,113 @@
+//! `foxwedge runs replay`: a file of events through the machine, without any store.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::Path,
+    process::ExitCode,
+};
+
+use anyhow::{Context, bail};
+use foxwedge_run::{Effect, Input, Limits, Session, Settings, wire};
+
+use crate::{
+    cli::ReplayArgs,
+    runs::{Frames, draw::worded},
+    say::{self, Trouble, clean, count},
+    target::STDIN,
+};
+
+use super::document;
+
+/// Warnings that are told one by one.
+const WARNINGS: usize = 5;
+
+/// Replays one file.
+pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
+    let (shown, bytes) = read(&args.file)?;
+    let replayed = Replayed::of(&bytes);
+    if let Some(first) = replayed.unread.first() {
+        let lines = count(replayed.unread.len(), "line");
+        say::note(&format!("{shown}: {lines} could not be read; the first is line {first}"));
+    }
+    for warning in replayed.warnings.iter().take(WARNINGS) {
+        say::note(&clean(warning));
+    }
+    if let Some(more @ 1..) = replayed.warnings.len().checked_sub(WARNINGS) {
+        say::note(&format!("and {more} more of the kind"));
+    }
+    if replayed.session.runs().is_empty() {
+        bail!(Trouble::new(format!("{shown}: there is no run in it")).help(
+            "a file of events has one JSON object in a line; `foxwedge runs events RUN` prints one"
+        ));
+    }
+    match args.telling {
+        None => say::plain(|out| document::pretty(out, &replayed.session.truth()))?,
+        Some(telling) => {
+            let mut frames = Frames::new(telling.format(), args.frames, None);
+            let mut text = String::new();
+            replayed.effects.iter().for_each(|effect| frames.push(effect, &mut text));
+            say::plain(|out| out.write_all(text.as_bytes()))?;
+        }
+    }
+    let over = replayed.session.runs().iter().all(|run| run.is_over());
+    Ok(if over && replayed.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).context("stdin cannot be read")?;
+        return Ok((STDIN.to_owned(), bytes));
+    }
+    let shown = clean(&path.to_string_lossy());
+    let bytes = fs::read(path).with_context(|| format!("{shown}: cannot be read"))?;
+    Ok((shown, bytes))
+}
+
+/// What became of the events.
+struct Replayed {
+    session: Session,
+    effects: Vec<Effect>,
+    warnings: Vec<String>,
+    /// Lines that are no events.
+    unread: Vec<usize>,
+}
+
+impl Replayed {
+    /// Everything comes at once, and then nothing for as long as anything could wait for it.
+    fn of(bytes: &[u8]) -> Replayed {
+        let text = String::from_utf8_lossy(bytes);
+        let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty());
+        let mut unread = Vec::new();
+        let mut events = Vec::new();
+        for (place, line) in lines {
+            match wire::read(line) {
+                Ok(event) => events.push(event),
+                Err(_) => unread.push(place + 1),
+            }
+        }
+        // The file is in memory already: nothing of it is dropped because too much waits.
+        let limits = Limits { waiting: events.len().max(1), runs: events.len().max(1) };
+        let mut session = Session::new(Settings { limits, ..Settings::default() });
+        let mut effects = Vec::new();
+        for event in events {
+            session.apply(0, Input::Event(event), &mut effects);
+        }
+        let mut now = 0;
+        while let Some(deadline) = session.deadline().filter(|deadline| *deadline > now) {
+            now = deadline;
+            session.apply(now, Input::Tick, &mut effects);
+        }
+        let warnings = effects.iter().filter_map(|effect| match effect {
+            Effect::Warn(warning) => Some(worded(warning)),
+            Effect::Emit(_)
+            | Effect::Show { .. }
+            | Effect::Resolve { .. }
+            | Effect::CallOff { .. }
+            | Effect::Announce { .. }
+            | Effect::Drain { .. } => None,
+        });
+        Replayed { warnings: warnings.collect(), session, effects, unread }
+    }
+}

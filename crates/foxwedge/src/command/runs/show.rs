@@ -1,0 +1,143 @@
+//! `foxwedge runs show`: one run, drawn.
+
+mod tree;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use foxwedge_run::{Effect, Ended, Phase, Run, Session};
+use foxwedge_store::{RunRow, RunState};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::document;
+use crate::{
+    calendar::date,
+    cli::ShowRunArgs,
+    runs::{
+        self, Kept, Times,
+        draw::{self, Signs},
+    },
+    say::{self, BOLD, DIM, HELP, clean, cut, paint},
+    screen::{self, Line, pad},
+};
+
+/// Draws one run.
+pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Result<ExitCode> {
+    let kept = super::open(flag).await?;
+    let row = match args.run.as_deref() {
+        Some(typed) => runs::pick(&kept, typed).await?,
+        None => runs::newest(&kept).await?,
+    };
+    let mut times = Times::default();
+    let session = runs::replay(&kept, &row.id, |effect: &Effect| times.see(effect)).await?;
+    if args.json {
+        say::plain(|out| document::pretty(out, &Shown::of(&row, &session)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    say::dressed(|out| write(out, &kept, &row, &session, &times))?;
+    if row.state == RunState::Open {
+        let help = paint(HELP, "help");
+        let (id, again) = (&row.id, runs::again(flag));
+        say::talk(&format!(
+            "  {help}: `foxwedge runs events {id} --follow{again}` goes on with it\n"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The row of the run, and everything that its events say.
+#[derive(Serialize)]
+struct Shown<'a> {
+    version: u32,
+    run: document::Run<'a>,
+    truth: Option<Value>,
+    tasks: Option<Value>,
+}
+
+impl<'a> Shown<'a> {
+    fn of(row: &'a RunRow, session: &Session) -> Shown<'a> {
+        let tasks = session.truth().get("tasks").cloned();
+        let truth = session.run(&row.id).map(Run::truth);
+        Shown { version: 1, run: document::Run::of(row), truth, tasks }
+    }
+}
+
+fn write(
+    out: &mut dyn Write,
+    kept: &Kept,
+    row: &RunRow,
+    session: &Session,
+    times: &Times,
+) -> io::Result<()> {
+    let (signs, columns) = (Signs::here(), screen::columns());
+    header(out, kept, row)?;
+    let Some(run) = session.run(&row.id) else { return Ok(()) };
+    if !run.tools().is_empty() {
+        out.write_all(b"\n")?;
+        tree::write(out, run, times, signs, columns)?;
+    }
+    tasks(out, session, signs, columns)?;
+    let ended = match run.phase() {
+        Phase::Ended { ended, .. } => ended.clone(),
+        Phase::Running | Phase::Stopping { .. } => Ended::default(),
+    };
+    if let Some(text) = ended.text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
+        out.write_all(b"\n")?;
+        for line in text.lines() {
+            writeln!(out, "{}", clean(&line.replace('\t', "    ")).trim_end())?;
+        }
+    }
+    out.write_all(b"\n")?;
+    let usage = ended.usage.or(Some(run.usage()));
+    let ended = Ended { usage, ..ended };
+    let span = times.of_run(run.id(), times.last());
+    let line: Line = draw::ended(signs, &ended, &run.summary(), span);
+    out.write_all(line.draw(None).as_bytes())
+}
+
+/// What the run is, a line for each thing that is known.
+fn header(out: &mut dyn Write, kept: &Kept, row: &RunRow) -> io::Result<()> {
+    let agent = clean(&cut(row.agent.as_deref().unwrap_or("run"), 60));
+    writeln!(out, "{} {}", paint(BOLD, agent), paint(BOLD, &row.id))?;
+    let mut field = |label: &str, value: Option<String>| match value {
+        Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(label, 8))),
+        None => Ok(()),
+    };
+    field("model", row.model.as_ref().map(|model| clean(&cut(model, 100))))?;
+    field("session", Some(format!("{}, run {}", row.session, row.epoch)))?;
+    field("started", Some(date(row.started / 1000)))?;
+    match &row.state {
+        RunState::Open => {
+            let owner = row.lease.as_ref().map(|lease| runs::named(&lease.owner));
+            field("held by", owner)?;
+            field("until", row.lease_until.map(|until| date(until / 1000)))?;
+        }
+        RunState::Ended { at, .. } => field("ended", Some(date(*at / 1000)))?,
+    }
+    field("events", Some(row.last.to_string()))?;
+    field("store", Some(clean(&kept.url.to_string())))
+}
+
+fn tasks(
+    out: &mut dyn Write,
+    session: &Session,
+    signs: Signs,
+    columns: Option<usize>,
+) -> io::Result<()> {
+    if session.tasks().is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", paint(BOLD, "Tasks"))?;
+    for task in session.tasks() {
+        let (sign, style) = signs.task(task.status);
+        let words: Vec<&str> = task.content.split_whitespace().collect();
+        let line = Line::new()
+            .with(style, format!("{sign} "))
+            .with(anstyle::Style::new(), clean(&cut(&words.join(" "), 200)));
+        out.write_all(line.draw(columns).as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The signs in front of lines, also for terminals that have only ASCII.
+
+use std::env;
+
+use anstyle::Style;
+use foxwedge_run::{Outcome, Status, TaskStatus};
+
+use crate::say::{DIM, ERROR, FRAME, GOOD, WARNING};
+
+/// Which signs can be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signs {
+    /// All of them.
+    Unicode,
+    /// ASCII only.
+    Ascii,
+}
+
+impl Signs {
+    /// What the environment says: a locale that names another encoding can show only ASCII.
+    pub(crate) fn here() -> Signs {
+        Signs::of(|name| env::var(name).ok())
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Signs {
+        let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+        match locale.map(|locale| locale.to_ascii_lowercase().replace('-', "")) {
+            Some(locale) if !locale.contains("utf8") => Signs::Ascii,
+            Some(_) | None => Signs::Unicode,
+        }
+    }
+
+    /// The sign of a call.
+    pub(crate) fn call(self, status: Status) -> (&'static str, Style) {
+        let (unicode, ascii, style) = match status {
+            Status::Succeeded => ("✓", "+", GOOD),
+            Status::Failed => ("✗", "x", ERROR),
+            Status::Denied => ("✗", "x", WARNING),
+            Status::Cancelled => ("⊘", "-", DIM),
+            Status::Interrupted => ("⚠", "!", WARNING),
+            Status::HandedOver => ("→", ">", GOOD),
+            Status::AwaitingApproval => ("?", "?", WARNING),
+            Status::Running => ("●", "*", FRAME),
+            Status::Pending => ("○", "o", DIM),
+            Status::Unknown => ("?", "?", DIM),
+        };
+        (self.choose(unicode, ascii), style)
+    }
+
+    /// The sign of a run that ended, or is at work.
+    pub(crate) fn run(self, outcome: Option<Outcome>) -> (&'static str, Style) {
+        let (unicode, ascii, style) = match outcome {
+            None => ("●", "*", FRAME),
+            Some(Outcome::Completed) => ("✓", "+", GOOD),
+            Some(Outcome::Failed | Outcome::Refused) => ("✗", "x", ERROR),
+            Some(Outcome::Stopped | Outcome::Replaced) => ("⊘", "-", WARNING),
+            Some(Outcome::Interrupted | Outcome::MaxTurns | Outcome::NoText) => ("⚠", "!", WARNING),
+        };
+        (self.choose(unicode, ascii), style)
+    }
+
+    /// The sign of a task.
+    pub(crate) fn task(self, status: TaskStatus) -> (&'static str, Style) {
+        let (unicode, ascii, style) = match status {
+            TaskStatus::Completed => ("✓", "+", GOOD),
+            TaskStatus::InProgress => ("●", "*", FRAME),
+            TaskStatus::Paused => ("⊘", "-", WARNING),
+            TaskStatus::Pending => ("○", "o", DIM),
+            TaskStatus::Unknown => ("?", "?", DIM),
+        };
+        (self.choose(unicode, ascii), style)
+    }
+
+    /// What stands in front of the work of a sub-agent.
+    pub(crate) fn below(self) -> &'static str {
+        self.choose("▸", ">")
+    }
+
+    /// What stands in front of thoughts.
+    pub(crate) fn thought(self) -> &'static str {
+        self.choose("┊", "~")
+    }
+
+    /// What parts the pieces of a line.
+    pub(crate) fn dot(self) -> &'static str {
+        self.choose(" · ", " - ")
+    }
+
+    fn choose(self, unicode: &'static str, ascii: &'static str) -> &'static str {
+        match self {
+            Signs::Unicode => unicode,
+            Signs::Ascii => ascii,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_locale_decides_which_signs_are_shown() {
+        let table = [
+            ("", "", "", Signs::Unicode),
+            ("", "", "en_US.UTF-8", Signs::Unicode),
+            ("", "", "C.utf8", Signs::Unicode),
+            ("", "", "C", Signs::Ascii),
+            ("", "POSIX", "en_US.UTF-8", Signs::Ascii),
+            ("C.UTF-8", "C", "C", Signs::Unicode),
+            ("de_DE.ISO-8859-1", "", "", Signs::Ascii),
+        ];
+        for (all, kind, lang, expected) in table {
+            let variable = |name: &str| match name {
+                "LC_ALL" => Some(all.to_owned()),
+                "LC_CTYPE" => Some(kind.to_owned()),
+                _ => Some(lang.to_owned()),
+            };
+            assert_eq!(Signs::of(variable), expected, "{all} {kind} {lang}");
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii() {
+        for status in Status::ALL {
+            assert!(Signs::Ascii.call(status).0.is_ascii());
+        }
+        for outcome in Outcome::ALL {
+            assert!(Signs::Ascii.run(Some(outcome)).0.is_ascii());
+        }
+    }
+}

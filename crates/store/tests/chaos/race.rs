@@ -1,0 +1,216 @@
+//! Two processes end the same run at the same moment, again and again: one wins each time.
+
+use std::time::Duration;
+
+use foxwedge_run::{Body, Ended, Event, Outcome};
+use foxwedge_store::{
+    AnyStore, Archive, Authority, Closing, Finalized, NewRun, RunState, Store, StoreUrl,
+};
+
+use crate::{
+    database,
+    judge::log,
+    process::{Process, say, told, value},
+    server::Care,
+    settings::{rounds, turn, wait_for},
+    temporary::Temporary,
+    writer::STORE,
+};
+
+pub(crate) const PART: &str = "racer";
+
+/// How a racer is called, and how it races.
+const NAME: &str = "FOXWEDGE_CHAOS_NAME";
+const WAY: &str = "FOXWEDGE_CHAOS_WAY";
+
+/// How a racer ends a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As the store does.
+    Store,
+    /// The bug that is planted: it looks whether the run has ended, and then ends it.
+    LooksFirst,
+}
+
+impl Way {
+    fn name(self) -> &'static str {
+        match self {
+            Way::Store => "store",
+            Way::LooksFirst => "looks first",
+        }
+    }
+}
+
+/// Ends whatever run it is told to, and says whether it won.
+pub(crate) fn play() {
+    let told = told();
+    wait_for(async {
+        let address: StoreUrl = value(STORE).parse().expect("an address");
+        let racer = match value(WAY) == Way::Store.name() {
+            true => Racer::Store(Box::new(AnyStore::open(&address).await.expect("a store"))),
+            false => Racer::looks_first(&address).await,
+        };
+        say("ready");
+        while let Ok(run) = told.recv() {
+            let won = racer.ends(&run).await;
+            say(&format!("{} {run}", if won { "won" } else { "lost" }));
+        }
+    });
+}
+
+enum Racer {
+    Store(Box<AnyStore>),
+    File(rusqlite::Connection),
+    Server { client: tokio_postgres::Client, schema: String },
+}
+
+impl Racer {
+    async fn looks_first(address: &StoreUrl) -> Racer {
+        match address {
+            StoreUrl::Sqlite(path) => {
+                let file = rusqlite::Connection::open(path).expect("a file");
+                file.busy_timeout(Duration::from_secs(10)).expect("patience");
+                Racer::File(file)
+            }
+            StoreUrl::Postgres(url) => {
+                let schema = database::parameter(url.secret(), "schema").to_owned();
+                let client = database::connect(url.secret()).await.expect("a connection");
+                Racer::Server { client, schema }
+            }
+            StoreUrl::Memory => panic!("nobody else sees what is in memory"),
+        }
+    }
+
+    async fn ends(&self, run: &str) -> bool {
+        match self {
+            Racer::Store(store) => {
+                let ended = store.finalize(run, Authority::Operator, closing(run)).await;
+                matches!(ended.expect("an answer"), Finalized::Won(_))
+            }
+            Racer::File(file) => {
+                let question = "SELECT ended_at FROM runs WHERE id = ?1";
+                let ended: Option<i64> =
+                    file.query_row(question, [run], |row| row.get(0)).expect("a run");
+                let statement =
+                    "UPDATE runs SET ended_at = 1, ended = '{}', summary = '{}' WHERE id = ?1";
+                ended.is_none() && file.execute(statement, [run]).expect("an end") == 1
+            }
+            Racer::Server { client, schema } => {
+                let question = format!("SELECT ended_at FROM {schema}.runs WHERE id = $1");
+                let row = client.query_one(&question, &[&run]).await.expect("a run");
+                let statement = format!(
+                    "UPDATE {schema}.runs SET ended_at = 1, ended = '{{}}', summary = '{{}}', closed = 1
+                     WHERE id = $1"
+                );
+                row.get::<_, Option<i64>>(0).is_none()
+                    && client.execute(&statement, &[&run]).await.expect("an end") == 1
+            }
+        }
+    }
+}
+
+fn closing(run: &str) -> Closing {
+    let ended =
+        Ended { outcome: Some(Outcome::Completed), text: Some(value(NAME)), ..Ended::default() };
+    let end = Event { seq: Some(2), ..Event::new(&run.into(), Body::Ended(ended.clone())) };
+    Closing { events: vec![end], ended, summary: Default::default(), records: Vec::new() }
+}
+
+/// Lets two processes race for so many runs. Returns what is wrong, and how often each won.
+pub(crate) fn races(address: &str, way: Way, count: usize) -> (Vec<String>, [usize; 2]) {
+    wait_for(async {
+        let store = AnyStore::open(&address.parse().expect("an address")).await.expect("a store");
+        let session = "session".to_owned();
+        let new = foxwedge_store::NewSession { id: session.clone(), ..Default::default() };
+        store.create_session(new).await.expect("a session");
+        let names = ["left", "right"];
+        let mut racers = names.map(|name| {
+            let values = [(STORE, address), (NAME, name), (WAY, way.name())];
+            Process::start(PART, &values)
+        });
+        for racer in &mut racers {
+            while racer.next().expect("a racer") != "ready" {}
+        }
+        let (mut wrong, mut wins) = (Vec::new(), [0, 0]);
+        for number in 0..count {
+            let run = format!("run-{number}");
+            let new = NewRun {
+                id: run.clone(),
+                session: session.clone(),
+                ttl: 60_000,
+                ..NewRun::default()
+            };
+            store.start_run(new).await.expect("a run");
+            // Whoever is told first has a little lead; it changes sides.
+            let first = number % 2;
+            racers[first].tell(&run);
+            racers[1 - first].tell(&run);
+            let word = |racer: &mut Process| {
+                racer.next().unwrap_or_else(|| panic!("a racer is gone: {}", racer.end().1))
+            };
+            let told: Vec<String> = racers.iter_mut().map(word).collect();
+            let winners: Vec<usize> =
+                (0..2).filter(|racer| told[*racer] == format!("won {run}")).collect();
+            match winners.as_slice() {
+                [winner] => {
+                    wins[*winner] += 1;
+                    if way == Way::Store {
+                        wrong.extend(contested(&store, &run, names[*winner]).await);
+                    }
+                }
+                winners => wrong.push(format!("{run}: {} of 2 won", winners.len())),
+            }
+        }
+        (wrong, wins)
+    })
+}
+
+/// What is wrong with a run that somebody won.
+async fn contested(store: &AnyStore, run: &str, winner: &str) -> Option<String> {
+    let row = store.run(run).await.expect("an answer").expect("a run");
+    let log = log(store, run).await.expect("a log");
+    let by = match &row.state {
+        RunState::Ended { ended, .. } => ended.text.as_deref(),
+        RunState::Open => None,
+    };
+    let head = store.head(run).await.expect("an answer").expect("a run");
+    let right = by == Some(winner) && log.len() == 2 && head.last == 2;
+    (!right).then(|| format!("{run}: {winner} won, and it is {row:?}"))
+}
+
+fn file(folder: &Temporary) -> String {
+    format!("sqlite:{}", folder.path("store.db").display())
+}
+
+#[test]
+fn two_processes_end_the_same_run_and_one_wins_in_a_file() {
+    let _turn = turn();
+    let folder = Temporary::folder();
+    let (wrong, wins) = races(&file(&folder), Way::Store, rounds("FOXWEDGE_RACES", 1_000));
+    println!("SQLite: wins {wins:?}");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn two_processes_end_the_same_run_and_one_wins_in_postgres() {
+    let _turn = turn();
+    let Some(server) = database::server(Care::Fast) else { return };
+    let address = database::address(&server, "race", "race");
+    let (wrong, wins) = races(&address, Way::Store, rounds("FOXWEDGE_RACES", 1_000));
+    println!("PostgreSQL: wins {wins:?}");
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn an_end_that_looks_first_is_found_out() {
+    let _turn = turn();
+    let folder = Temporary::folder();
+    let (wrong, _) = races(&file(&folder), Way::LooksFirst, 1_000);
+    println!("planted, SQLite: {} of 1000 races have two winners", wrong.len());
+    assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
+    let Some(server) = database::server(Care::Fast) else { return };
+    let address = database::address(&server, "race", "race");
+    let (wrong, _) = races(&address, Way::LooksFirst, 1_000);
+    println!("planted, PostgreSQL: {} of 1000 races have two winners", wrong.len());
+    assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
+}

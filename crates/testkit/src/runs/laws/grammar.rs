@@ -1,0 +1,297 @@
+//! What a user interface is told about a run, checked word by word.
+//!
+//! A small automaton for each run: a part is opened once, before anything is said about it, and
+//! everything is closed before the end. Whoever encodes changes for others relies on this.
+
+use std::collections::BTreeMap;
+
+use foxwedge_run::{Change, Id, Part, Status, Summary, ToolRef};
+
+/// What one run's changes said so far.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Grammar {
+    stage: Stage,
+    step: Option<u32>,
+    last_step: u32,
+    /// Every part that was opened.
+    parts: BTreeMap<Id, Kind>,
+    /// Those that are still open.
+    speaking: Vec<Part>,
+    tools: BTreeMap<(Id, u32), Worked>,
+    /// Calls that are not settled.
+    working: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+enum Stage {
+    #[default]
+    Before,
+    During,
+    After,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Kind {
+    Text,
+    Thought,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Worked {
+    status: Status,
+    ready: bool,
+    /// Every request, and whether it is still open.
+    asks: Vec<(Id, bool)>,
+}
+
+impl Grammar {
+    /// Takes the next change.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn take(&mut self, change: &Change) -> Result<(), String> {
+        match (self.stage, change) {
+            (Stage::Before, Change::RunStarted { .. }) => self.stage = Stage::During,
+            (Stage::Before, _) => return Err("said before the start".to_owned()),
+            (Stage::During, Change::RunStarted { .. }) => return Err("a second start".to_owned()),
+            (Stage::During, _) => {}
+            (Stage::After, _) => return Err("said behind the end".to_owned()),
+        }
+        match change {
+            Change::RunStarted { .. }
+            | Change::ToolsAvailable(_)
+            | Change::Tasks(_)
+            | Change::Usage(_)
+            | Change::Activity(_) => Ok(()),
+            Change::Problem(problem) if problem.fatal => Err("a fatal problem, shown".to_owned()),
+            Change::Problem(_) => Ok(()),
+            Change::StepStarted { turn } => self.step_started(*turn),
+            Change::StepEnded { turn } => self.step_ended(*turn),
+            Change::TextOpened(part) => self.opened(part, Kind::Text),
+            Change::TextDelta(part, delta) => self.goes_on(part, Kind::Text, delta),
+            Change::TextClosed(part) => self.closed(part, Kind::Text),
+            Change::ThoughtOpened(part) => self.opened(part, Kind::Thought),
+            Change::ThoughtDelta(part, delta) => self.goes_on(part, Kind::Thought, delta),
+            Change::ThoughtClosed(part) => self.closed(part, Kind::Thought),
+            Change::ToolOpened { tool, .. } => self.tool_opened(tool),
+            Change::ToolArguments { tool, delta } => {
+                let worked = self.open_tool(tool)?;
+                let fine = !worked.ready && !delta.is_empty();
+                holds(fine, || format!("arguments of {tool:?} behind the last, or none"))
+            }
+            Change::ToolReady { tool, .. } => {
+                let worked = self.open_tool(tool)?;
+                let first = !std::mem::replace(&mut worked.ready, true);
+                holds(first, || format!("{tool:?} is ready twice"))
+            }
+            Change::ToolStatus { tool, status } => {
+                let worked = self.open_tool(tool)?;
+                let before = std::mem::replace(&mut worked.status, *status);
+                holds(before != *status && !status.is_final(), || {
+                    format!("{tool:?} goes from {before:?} to {status:?}, unsettled")
+                })
+            }
+            Change::ToolProgress { tool, .. } => self.open_tool(tool).map(|_| ()),
+            Change::Asked { tool, ask } => {
+                let worked = self.open_tool(tool)?;
+                let id = ask.id.clone().ok_or("a question without an id")?;
+                let known = worked.asks.iter().any(|(other, _)| *other == id);
+                worked.asks.push((id, true));
+                holds(!known, || format!("{tool:?} asks twice under one id"))
+            }
+            Change::AskClosed { tool, id, .. } => {
+                let worked = self.open_tool(tool)?;
+                let ask = worked.asks.iter_mut().find(|(other, open)| other == id && *open);
+                let ask =
+                    ask.ok_or_else(|| format!("{tool:?} closes `{id}`, which is not open"))?;
+                ask.1 = false;
+                Ok(())
+            }
+            Change::ToolSettled { tool, status, .. } => self.tool_settled(tool, *status),
+            Change::RunEnded { summary, .. } => self.ended(summary),
+        }
+    }
+
+    /// Whether the run's end was told.
+    pub fn is_over(&self) -> bool {
+        self.stage == Stage::After
+    }
+
+    fn step_started(&mut self, turn: u32) -> Result<(), String> {
+        let fine = self.step.is_none() && turn > self.last_step;
+        self.step = Some(turn);
+        self.last_step = turn;
+        holds(fine, || format!("step {turn} begins out of order"))
+    }
+
+    fn step_ended(&mut self, turn: u32) -> Result<(), String> {
+        holds(self.step.take() == Some(turn), || format!("step {turn} ends and is not open"))?;
+        self.nothing_spoken("at the end of a step")
+    }
+
+    fn opened(&mut self, part: &Part, kind: Kind) -> Result<(), String> {
+        if part.parent.is_none() {
+            self.nothing_spoken("when the next begins")?;
+        }
+        self.speaking.push(part.clone());
+        let known = self.parts.insert(part.id.clone(), kind);
+        holds(known.is_none(), || format!("part `{}` is opened twice", part.id))
+    }
+
+    fn goes_on(&mut self, part: &Part, kind: Kind, delta: &str) -> Result<(), String> {
+        self.spoken(part, kind)?;
+        holds(!delta.is_empty(), || format!("part `{}` goes on by nothing", part.id))
+    }
+
+    fn closed(&mut self, part: &Part, kind: Kind) -> Result<(), String> {
+        self.spoken(part, kind)?;
+        self.speaking.retain(|open| open != part);
+        Ok(())
+    }
+
+    fn spoken(&self, part: &Part, kind: Kind) -> Result<(), String> {
+        let open = self.speaking.contains(part) && self.parts.get(&part.id) == Some(&kind);
+        holds(open, || format!("part `{}` is not open", part.id))
+    }
+
+    fn nothing_spoken(&self, when: &str) -> Result<(), String> {
+        let open = self.speaking.iter().find(|part| part.parent.is_none());
+        open.map_or(Ok(()), |part| Err(format!("part `{}` is open {when}", part.id)))
+    }
+
+    fn tool_opened(&mut self, tool: &ToolRef) -> Result<(), String> {
+        let worked = Worked { status: Status::Pending, ready: false, asks: Vec::new() };
+        let known = self.tools.insert((tool.call.clone(), tool.turn), worked);
+        self.working += 1;
+        holds(known.is_none(), || format!("{tool:?} is opened twice"))
+    }
+
+    fn open_tool(&mut self, tool: &ToolRef) -> Result<&mut Worked, String> {
+        let worked = self.tools.get_mut(&(tool.call.clone(), tool.turn));
+        let worked = worked.ok_or_else(|| format!("{tool:?} was never opened"))?;
+        match worked.status.is_final() {
+            true => Err(format!("{tool:?} is settled already")),
+            false => Ok(worked),
+        }
+    }
+
+    fn tool_settled(&mut self, tool: &ToolRef, status: Status) -> Result<(), String> {
+        let worked = self.open_tool(tool)?;
+        worked.status = status;
+        let asks = worked.asks.iter().any(|(_, open)| *open);
+        holds(status.is_final(), || format!("{tool:?} is settled as {status:?}"))?;
+        holds(!asks, || format!("{tool:?} is settled and still asks"))?;
+        self.working -= 1;
+        Ok(())
+    }
+
+    fn ended(&mut self, summary: &Summary) -> Result<(), String> {
+        self.stage = Stage::After;
+        holds(self.working == 0, || format!("{} calls are open at the end", self.working))?;
+        if let Some(part) = self.speaking.first() {
+            return Err(format!("part `{}` is open at the end", part.id));
+        }
+        holds(self.step.is_none(), || "a step is open at the end".to_owned())?;
+        let sum: usize = summary.by_status.iter().sum();
+        holds(sum == summary.calls, || format!("{sum} statuses of {} calls", summary.calls))
+    }
+}
+
+fn holds(fine: bool, trouble: impl FnOnce() -> String) -> Result<(), String> {
+    if fine { Ok(()) } else { Err(trouble()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use foxwedge_run::{Ask, AskKind, CallRef, Ended, Json, Started, Verdict};
+
+    use super::*;
+
+    fn tool(call: &str) -> ToolRef {
+        ToolRef { call: Id::from(call), turn: 0 }
+    }
+
+    fn change(words: &str) -> Change {
+        let (verb, id) = words.split_once(' ').unwrap_or((words, ""));
+        let part = Part { id: Id::from(id), parent: None };
+        let tool = tool(id);
+        let content = Json::string("x");
+        match verb {
+            "start" => Change::RunStarted { epoch: 1, at: None, started: Started::default() },
+            "step" => Change::StepStarted { turn: id.len() as u32 },
+            "stepped" => Change::StepEnded { turn: id.len() as u32 },
+            "text" => Change::TextOpened(part),
+            "say" => Change::TextDelta(part, "x".to_owned()),
+            "nothing" => Change::TextDelta(part, String::new()),
+            "said" => Change::TextClosed(part),
+            "thought" => Change::ThoughtClosed(part),
+            "call" => {
+                Change::ToolOpened { tool, name: Id::from("Bash"), parent: None, title: None }
+            }
+            "args" => Change::ToolArguments { tool, delta: "{".to_owned() },
+            "ready" => Change::ToolReady { tool, input: content },
+            "run" => Change::ToolStatus { tool, status: Status::Running },
+            "won" => Change::ToolStatus { tool, status: Status::Succeeded },
+            "ok" => Change::ToolSettled { tool, status: Status::Succeeded, reason: None, content },
+            "open" => Change::ToolSettled { tool, status: Status::Running, reason: None, content },
+            "ask" => {
+                let (call, id, kind) = (CallRef::default(), Some(Id::from("r")), AskKind::Approval);
+                let ask = Ask { call, id, kind, prompt: None, choices: None };
+                Change::Asked { tool, ask }
+            }
+            "asked" => Change::AskClosed { tool, id: Id::from("r"), verdict: Verdict::Allowed },
+            "end" => {
+                let (ended, summary) = (Ended::default(), Summary::default());
+                Change::RunEnded { ended, summary, at: None }
+            }
+            other => panic!("no change is called `{other}`"),
+        }
+    }
+
+    #[test]
+    fn what_is_badly_told_is_noticed() {
+        let table = [
+            ("start, end", None),
+            ("start, step 1, text m, say m, said m, stepped 1, step 12, stepped 12, end", None),
+            ("start, call a, args a, ready a, run a, ask a, asked a, ok a, end", None),
+            ("end", Some("said before the start")),
+            ("start, start", Some("a second start")),
+            ("start, end, text m", Some("said behind the end")),
+            ("start, end, end", Some("said behind the end")),
+            ("start, text m, text n", Some("part `m` is open when the next begins")),
+            ("start, text m, said m, text m", Some("part `m` is opened twice")),
+            ("start, say m", Some("part `m` is not open")),
+            ("start, text m, thought m", Some("part `m` is not open")),
+            ("start, text m, nothing m", Some("part `m` goes on by nothing")),
+            ("start, text m, end", Some("part `m` is open at the end")),
+            ("start, step 1, text m, stepped 1", Some("part `m` is open at the end of a step")),
+            ("start, step 1, step 12", Some("step 2 begins out of order")),
+            ("start, stepped 1", Some("step 1 ends and is not open")),
+            ("start, step 1, end", Some("a step is open at the end")),
+            ("start, call a, end", Some("1 calls are open at the end")),
+            ("start, call a, call a", Some("is opened twice")),
+            ("start, ok a", Some("was never opened")),
+            ("start, call a, ok a, ok a", Some("is settled already")),
+            ("start, call a, ok a, run a", Some("is settled already")),
+            ("start, call a, won a", Some("goes from Pending to Succeeded, unsettled")),
+            ("start, call a, run a, run a", Some("goes from Running to Running, unsettled")),
+            ("start, call a, open a", Some("is settled as Running")),
+            ("start, call a, ready a, ready a", Some("is ready twice")),
+            ("start, call a, ready a, args a", Some("behind the last, or none")),
+            ("start, call a, ask a, ok a", Some("is settled and still asks")),
+            ("start, call a, ask a, asked a, ask a", Some("asks twice under one id")),
+            ("start, call a, asked a", Some("closes `r`, which is not open")),
+        ];
+        for (told, expected) in table {
+            let mut grammar = Grammar::default();
+            let seen = told.split(", ").try_for_each(|words| grammar.take(&change(words))).err();
+            match expected {
+                None => assert_eq!((seen, grammar.is_over()), (None, true), "{told}"),
+                Some(expected) => {
+                    let seen = seen.unwrap_or_default();
+                    assert!(seen.ends_with(expected), "{told}: {seen}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What one step may never do to what was known before it.
+
+use foxwedge_run::{Body, Flags, Input, Phase, Reason, Run, Session, Tool};
+
+/// Compares a session before and behind a step: it is sound, and what was final still is.
+///
+/// # Errors
+/// What is wrong.
+pub fn steady(before: &Session, after: &Session, input: &Input) -> Result<(), String> {
+    for run in after.runs() {
+        sound(run)?;
+    }
+    for old in before.runs() {
+        // A run that is over may be forgotten.
+        let Some(new) = after.run(old.id()) else {
+            match old.is_over() || may_end(input) {
+                true => continue,
+                false => return Err(format!("`{}` is forgotten while it runs", old.id())),
+            }
+        };
+        holds_on(old, new)?;
+        let mine = match input {
+            Input::Event(event) => event.run == *old.id(),
+            Input::Tick => true,
+        };
+        if !mine && !same(old, new) {
+            return Err(format!("`{}` is changed by {input:?}", old.id()));
+        }
+    }
+    Ok(())
+}
+
+/// Only a start makes room, and only it may end a run to do so.
+fn may_end(input: &Input) -> bool {
+    match input {
+        Input::Event(event) => matches!(event.body, Body::Started(_)),
+        Input::Tick => false,
+    }
+}
+
+/// Nothing is open, blinks or is miscounted behind the end.
+fn sound(run: &Run) -> Result<(), String> {
+    let Phase::Ended { ended, summary, .. } = run.phase() else { return Ok(()) };
+    if let Some(tool) = run.tools().iter().find(|tool| !tool.status().is_final()) {
+        return Err(format!(
+            "`{}`: {:?} is {:?} behind the end",
+            run.id(),
+            tool.call,
+            tool.status()
+        ));
+    }
+    if let Some(tool) = run.tools().iter().find(|tool| tool.asks.iter().any(|ask| ask.is_open())) {
+        return Err(format!("`{}`: {:?} asks behind the end", run.id(), tool.call));
+    }
+    if run.flags() != Flags::default() || ended.outcome.is_none() {
+        return Err(format!("`{}`: over, and {:?}, {:?}", run.id(), run.flags(), ended.outcome));
+    }
+    let sum: usize = summary.by_status.iter().sum();
+    if sum != summary.calls || *summary != run.summary() {
+        return Err(format!("`{}`: {summary:?} does not add up", run.id()));
+    }
+    Ok(())
+}
+
+/// What is final stays as it is.
+fn holds_on(old: &Run, new: &Run) -> Result<(), String> {
+    if old.is_over() && !same(old, new) {
+        return Err(format!("`{}` changes behind its end", old.id()));
+    }
+    if old.tools().len() > new.tools().len() || old.epoch() != new.epoch() {
+        return Err(format!("`{}` loses calls", old.id()));
+    }
+    let changed = old.tools().iter().zip(new.tools()).find(|(old, new)| !stays(old, new));
+    match changed {
+        None => Ok(()),
+        Some((tool, new)) => Err(format!(
+            "`{}`: {:?} was {:?} for good and is {:?}",
+            old.id(),
+            tool.call,
+            (tool.status(), tool.reason, &tool.content),
+            (new.status(), new.reason, &new.content),
+        )),
+    }
+}
+
+fn stays(old: &Tool, new: &Tool) -> bool {
+    // That nobody called it is only known at the end.
+    let reason = old.reason == new.reason || new.reason == Some(Reason::NeverCalled);
+    let final_ = old.status() == new.status() && old.content == new.content && reason;
+    old.call == new.call && (!old.status().is_final() || final_)
+}
+
+fn same(old: &Run, new: &Run) -> bool {
+    old.phase() == new.phase()
+        && old.tools() == new.tools()
+        && old.texts() == new.texts()
+        && old.usage() == new.usage()
+}

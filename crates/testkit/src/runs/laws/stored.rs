@@ -1,0 +1,67 @@
+//! What a run leaves in its session can be sent to a provider, and says the same as its table.
+
+use foxwedge_core::{Policy, Profile, Question, RuleSet, Wire, check};
+use foxwedge_dialect::{read, want};
+use foxwedge_run::{Run, Status, Tool, history};
+use serde_json::{Value, json};
+
+use super::judge::{Verdict, holds};
+use crate::violations;
+
+/// Every call has its answer, in the place where providers want it, and the answers are those
+/// that the table has.
+pub(super) fn is_sound(run: &Run) -> Verdict {
+    let told: Vec<Value> = history(run).iter().map(|message| message.value()).collect();
+    let question = json!({ "role": "user", "content": "What now?" });
+    let messages: Vec<Value> = [question].into_iter().chain(told).collect();
+    let body = json!({ "model": "any", "max_tokens": 1, "messages": messages });
+    let document = body.to_string();
+    for profile in [Profile::Anthropic, Profile::Strict] {
+        let found = findings(&document, profile);
+        holds("a stored run is sound", found.is_empty(), || format!("{found:?}\n{document}"))?;
+        let mut found = violations("anthropic", profile.name(), false, &body);
+        found.retain(|violation| is_about_pairs(violation.code));
+        holds("a stored run is sound", found.is_empty(), || format!("{found:?}\n{document}"))?;
+    }
+    let mut expected: Vec<_> = run.tools().iter().filter(is_own).map(entry).collect();
+    let mut stored: Vec<_> = messages.iter().flat_map(answers).collect();
+    expected.sort_unstable();
+    stored.sort_unstable();
+    holds("a stored run says what its table says", stored == expected, || {
+        format!("{stored:?}\nand not\n{expected:?}\n{document}")
+    })
+}
+
+fn findings(document: &str, profile: Profile) -> Vec<String> {
+    let Ok(reading) = read(document, Wire::Anthropic, want(profile)) else {
+        return vec!["it cannot be read".to_owned()];
+    };
+    let rules = RuleSet::of(profile);
+    let report = check(&reading.draft, &Question { profile, rules, policy: Policy::default() });
+    let found = report.findings.iter().filter(|finding| is_about_pairs(finding.rule.code));
+    found.map(|finding| format!("FW{} {}", finding.rule.code, finding.message)).collect()
+}
+
+fn is_about_pairs(code: u16) -> bool {
+    (100..200).contains(&code)
+}
+
+/// What sub-agents call is not part of the conversation, nor what was never called.
+fn is_own(tool: &&Tool) -> bool {
+    tool.was_called() && tool.parent.is_none()
+}
+
+fn entry(tool: &Tool) -> (String, bool) {
+    let well = matches!(tool.status(), Status::Succeeded | Status::HandedOver);
+    (tool.call.to_string(), !well)
+}
+
+fn answers(message: &Value) -> Vec<(String, bool)> {
+    let blocks = message["content"].as_array().into_iter().flatten();
+    let answers = blocks.filter(|block| block["type"] == "tool_result");
+    let entry = |block: &Value| {
+        let id = block["tool_use_id"].as_str().unwrap_or_default();
+        (id.to_owned(), block["is_error"] == true)
+    };
+    answers.map(entry).collect()
+}

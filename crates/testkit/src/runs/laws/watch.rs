@@ -1,0 +1,131 @@
+//! Somebody who sees every effect of a session and remembers what must never come twice.
+
+use std::collections::BTreeMap;
+
+use foxwedge_run::{Body, Change, Effect, Ended, Event, Id, ToolRef, Warning};
+
+use super::grammar::Grammar;
+
+/// What a session's effects said so far, run by run.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Watch {
+    runs: BTreeMap<Id, Watched>,
+}
+
+/// One run, as its effects tell it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Watched {
+    run: Id,
+    /// The next place of its log; none before the first.
+    next: Option<u64>,
+    announced: u32,
+    told: Option<Ended>,
+    /// Questions that were shown, and that nobody has got an answer to.
+    asking: Vec<ToolRef>,
+    grammar: Grammar,
+}
+
+impl Watch {
+    /// Takes what a step brought about.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn take(&mut self, effects: &[Effect]) -> Result<(), String> {
+        effects.iter().try_for_each(|effect| self.one(effect))
+    }
+
+    /// How often a run's end was announced.
+    pub fn announced(&self, run: &Id) -> u32 {
+        self.runs.get(run).map_or(0, |watched| watched.announced)
+    }
+
+    /// Runs that have begun and whose end was not announced.
+    pub fn open(&self) -> impl Iterator<Item = &Id> {
+        self.runs.values().filter(|watched| watched.announced == 0).map(|watched| &watched.run)
+    }
+
+    fn one(&mut self, effect: &Effect) -> Result<(), String> {
+        match effect {
+            Effect::Emit(event) => self.of(&event.run).emitted(event),
+            Effect::Show { run, change } => self.of(run).shown(change),
+            Effect::Resolve { run, tool, .. } => self.of(run).resolved(tool),
+            Effect::CallOff { run, .. } => self.of(run).alive("a call is called off"),
+            Effect::Announce { run, ended, .. } => self.of(run).announced(ended),
+            Effect::Warn(Warning::Missing { run, from, to }) => self.of(run).missing(*from, *to),
+            Effect::Drain { .. } | Effect::Warn(_) => Ok(()),
+        }
+    }
+
+    fn of(&mut self, run: &Id) -> &mut Watched {
+        self.runs.entry(run.clone()).or_insert_with(|| Watched {
+            run: run.clone(),
+            next: None,
+            announced: 0,
+            told: None,
+            asking: Vec::new(),
+            grammar: Grammar::default(),
+        })
+    }
+}
+
+impl Watched {
+    fn emitted(&mut self, event: &Event) -> Result<(), String> {
+        self.alive("an event is emitted")?;
+        let Some(seq) = event.seq else {
+            return Err(format!("`{}`: an event without a place is emitted", self.run));
+        };
+        let expected = self.next.or(matches!(event.body, Body::Started(_)).then_some(seq));
+        self.next = seq.checked_add(1);
+        if expected == Some(seq) && event.epoch.is_some() {
+            return Ok(());
+        }
+        Err(format!("`{}`: place {seq} is emitted where {expected:?} was due", self.run))
+    }
+
+    fn missing(&mut self, from: u64, to: u64) -> Result<(), String> {
+        let fine = self.next == Some(from) && from <= to;
+        self.next = to.checked_add(1);
+        if fine { Ok(()) } else { Err(format!("`{}`: {from} to {to} are not missing", self.run)) }
+    }
+
+    fn shown(&mut self, change: &Change) -> Result<(), String> {
+        match change {
+            Change::Asked { tool, .. } => self.asking.push(tool.clone()),
+            Change::RunEnded { ended, .. } => self.told = Some(ended.clone()),
+            _ => {}
+        }
+        let run = &self.run;
+        self.grammar.take(change).map_err(|trouble| format!("`{run}`: {trouble}: {change:?}"))
+    }
+
+    fn resolved(&mut self, tool: &ToolRef) -> Result<(), String> {
+        self.alive("an answer is delivered")?;
+        // A decision may come before its question, or before the call: then nobody waits yet.
+        if let Some(place) = self.asking.iter().position(|asking| asking == tool) {
+            self.asking.remove(place);
+        }
+        Ok(())
+    }
+
+    fn announced(&mut self, ended: &Ended) -> Result<(), String> {
+        self.announced += 1;
+        let run = &self.run;
+        if self.announced > 1 {
+            return Err(format!("`{run}`: its end is announced {} times", self.announced));
+        }
+        if self.told.as_ref() != Some(ended) || ended.outcome.is_none() {
+            return Err(format!("`{run}`: announced as {ended:?}, told as {:?}", self.told));
+        }
+        match self.asking.first() {
+            Some(tool) => Err(format!("`{run}`: {tool:?} waits for an answer for ever")),
+            None => Ok(()),
+        }
+    }
+
+    fn alive(&self, what: &str) -> Result<(), String> {
+        match self.announced {
+            0 => Ok(()),
+            _ => Err(format!("`{}`: {what} behind the end", self.run)),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The laws of runs, on random stories; and whether whoever judges would notice.
+
+use foxwedge_run::{Body, Event, Id, Input, Session, Settings};
+use foxwedge_testkit::{
+    Random,
+    laws::{Options, Tally},
+    runs::{
+        laws::campaign,
+        oracle::{Then, truth},
+        recorded, story,
+    },
+};
+
+/// Stories of each half of a normal run; `cargo xtask laws --of runs` tries as many as there is
+/// time for.
+const STORIES: u64 = 600;
+
+fn hold(seed: u64) {
+    let Tally { cases, violations, .. } =
+        campaign(&Options { cases: STORIES, seed, ..Options::default() });
+    assert_eq!(cases, STORIES);
+    if let Some(breach) = violations.first() {
+        let (law, seed) = (breach.law, breach.case.seed);
+        panic!("{law}, seed {seed}: {}\n{}", breach.what, breach.document);
+    }
+}
+
+#[test]
+fn the_laws_of_runs_hold() {
+    hold(1);
+}
+
+#[test]
+fn the_laws_of_runs_hold_for_others() {
+    hold(1_000_001);
+}
+
+#[test]
+fn the_slow_reading_notices_what_is_changed() {
+    let settings = Settings::default();
+    let (mut changed, mut noticed) = (0, 0);
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let log = recorded(&story(&mut random), &settings);
+        let mut session = Session::new(settings.clone());
+        for event in &log {
+            session.apply(0, Input::Event(event.clone()), &mut Vec::new());
+        }
+        assert_eq!(truth(&log, &settings, Then::Nothing), session.truth(), "seed {seed}");
+        for place in 0..log.len() {
+            let mut other = log.clone();
+            if is_mistaken(&mut other[place]) {
+                changed += 1;
+                noticed += u32::from(truth(&other, &settings, Then::Nothing) != session.truth());
+            }
+        }
+    }
+    // What comes behind an end, or says what is known, may say what it likes.
+    assert!(changed > 1_000 && noticed * 10 > changed * 6, "{noticed} of {changed}");
+}
+
+/// Makes a mistake of an event, if it is one that should matter.
+fn is_mistaken(event: &mut Event) -> bool {
+    match &mut event.body {
+        Body::Result(result) => result.call.id = Some(Id::from("mistaken")),
+        Body::Call(call) => call.call.id = Some(Id::from("mistaken")),
+        Body::Text(text) => text.message = Some(Id::from("mistaken")),
+        Body::Ended(ended) => ended.text = Some("mistaken".to_owned()),
+        _ => return false,
+    }
+    true
+}
