@@ -1,4 +1,4 @@
-/** What a user interface holds: a machine that reads events, tells what changed, and can be watched. */
+/** What a user interface holds: a machine that reads events and can be watched. */
 
 import type { Effect } from "./effect.js";
 import type { Event } from "./event.js";

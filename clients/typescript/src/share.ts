@@ -11,18 +11,18 @@ export function share<T>(old: unknown, fresh: T): T {
   if (!isPlain(old) || !isPlain(fresh)) return fresh;
   const names = Object.keys(fresh);
   let same = names.length === Object.keys(old).length;
-  const shared: Record<string, unknown> = {};
+  const kept: Record<string, unknown> = {};
   for (const name of names) {
     const value = share<unknown>(old[name], fresh[name]);
     same &&= Object.hasOwn(old, name) && Object.is(value, old[name]);
-    Object.defineProperty(shared, name, {
+    Object.defineProperty(kept, name, {
       value,
       enumerable: true,
       configurable: true,
       writable: true,
     });
   }
-  return (same ? old : shared) as T;
+  return (same ? old : kept) as T;
 }
 
 /** Whether two values say the same. */

@@ -20,12 +20,15 @@ export function keepTime(session: Session, clock: ClockLike = platform): () => v
     timer = undefined;
     due = deadline;
     if (deadline === undefined) return;
-    timer = clock.setTimer(() => {
-      timer = undefined;
-      due = undefined;
-      session.tick(clock.now());
-      plan();
-    }, Math.min(Math.max(0, deadline - clock.now()), LONGEST));
+    timer = clock.setTimer(
+      () => {
+        timer = undefined;
+        due = undefined;
+        session.tick(clock.now());
+        plan();
+      },
+      Math.min(Math.max(0, deadline - clock.now()), LONGEST),
+    );
   };
   const unsubscribe = session.subscribe(plan);
   plan();

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type Followed, type FollowOptions, type ReplyLike, createSession, follow } from "../src/index.js";
+import {
+  type Followed,
+  type FollowOptions,
+  type ReplyLike,
+  createSession,
+  follow,
+} from "../src/index.js";
 
 const URL = "http://agent.test/v1/runs/run-a/events";
 
@@ -45,7 +51,11 @@ function bytes(all: Uint8Array): ReplyLike {
     const value = all.slice(at, (at += 5));
     return value.length === 0 ? { done: true } : { done: false, value };
   };
-  return { ok: true, status: 200, body: { getReader: () => ({ read, cancel: async () => undefined }) } };
+  return {
+    ok: true,
+    status: 200,
+    body: { getReader: () => ({ read, cancel: async () => undefined }) },
+  };
 }
 
 function status(status: number): () => ReplyLike {
@@ -135,7 +145,14 @@ test("what asking again does not change ends the following", async () => {
 
 test("every attempt waits longer, but not for ever, and not shorter than the server asks", async () => {
   const busy = () => bytes(new TextEncoder().encode("retry: 3000\n\n"));
-  const { options, waited } = server([status(500), status(429), busy, status(500), status(500), stream(1, 4)]);
+  const { options, waited } = server([
+    status(500),
+    status(429),
+    busy,
+    status(500),
+    status(500),
+    stream(1, 4),
+  ]);
   const backOff = { first: 100, most: 2_500 };
   await all(follow(URL, { ...options, backOff }));
   assert.deepEqual(waited, [100, 200, 2_500, 800, 1_600]);

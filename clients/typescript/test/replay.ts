@@ -5,7 +5,13 @@
 
 import { createInterface } from "node:readline";
 
-import { type Answer, type Effect, type SessionOptions, createSession, writeEvent } from "../src/index.js";
+import {
+  type Answer,
+  type Effect,
+  type SessionOptions,
+  createSession,
+  writeEvent,
+} from "../src/index.js";
 
 interface Log {
   readonly settings: SessionOptions;

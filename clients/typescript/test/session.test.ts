@@ -4,7 +4,13 @@ import { test } from "node:test";
 import { type ClockLike, type Effect, createSession, keepTime } from "../src/index.js";
 
 const START = { type: "run-started", runId: "run-a" };
-const CALL = { type: "tool-call", runId: "run-a", toolCallId: "t1", name: "Bash", input: { n: [1] } };
+const CALL = {
+  type: "tool-call",
+  runId: "run-a",
+  toolCallId: "t1",
+  name: "Bash",
+  input: { n: [1] },
+};
 const TEXT = { type: "text", runId: "run-a", messageId: "m1", delta: "Hi" };
 
 test("a snapshot is the same object until something changed, and so are its parts", () => {
@@ -35,7 +41,10 @@ test("listeners hear of changes until they leave, and effects are told in order"
   assert.equal(heard, 0);
   const returned = session.apply(START, 0);
   assert.deepEqual(told, ["emit", "show"]);
-  assert.deepEqual(returned.map((effect) => effect.type), told);
+  assert.deepEqual(
+    returned.map((effect) => effect.type),
+    told,
+  );
   assert.equal(heard, 1);
   leave();
   session.apply(TEXT, 0);
@@ -59,7 +68,10 @@ test("an event may be a text or an object, and rubbish is told", () => {
   ];
   for (const [line, why] of table) {
     const [effect] = session.apply(line, 0);
-    assert.equal(effect?.type === "warn" && effect.warning.code === "unreadable" && effect.warning.why, why);
+    assert.equal(
+      effect?.type === "warn" && effect.warning.code === "unreadable" && effect.warning.why,
+      why,
+    );
   }
 });
 
@@ -67,7 +79,12 @@ test("an answer is delivered as an event that others can read", () => {
   const session = createSession();
   session.apply(START, 0);
   session.apply({ ...CALL, name: "AskUserQuestion" }, 0);
-  const routed = session.route({ run: "run-a", call: "t1", verdict: "answered", answer: { a: "b" } });
+  const routed = session.route({
+    run: "run-a",
+    call: "t1",
+    verdict: "answered",
+    answer: { a: "b" },
+  });
   assert.deepEqual(routed, {
     type: "deliver",
     event: {
@@ -113,7 +130,10 @@ test("time is kept at the moments that matter", () => {
   now = 2_100;
   effects.length = 0;
   planned.get(2_100)?.();
-  assert.deepEqual(effects.map((effect) => effect.type === "warn" && effect.warning.code), ["never_started"]);
+  assert.deepEqual(
+    effects.map((effect) => effect.type === "warn" && effect.warning.code),
+    ["never_started"],
+  );
   session.apply({ ...TEXT, runId: "run-c" }, now);
   assert.deepEqual(moments(), [4_100]);
   leave();
@@ -129,14 +149,17 @@ test("a run of a hundred thousand events is taken", () => {
   for (let at = 0; at < 50_000; at += 1) {
     session.apply({ type: "tool-result", runId: "run-a", content: at }, at);
   }
-  assert.deepEqual(session.truth().runs[0]?.summary, { calls: 50_000, byStatus: { succeeded: 50_000 } });
+  assert.deepEqual(session.truth().runs[0]?.summary, {
+    calls: 50_000,
+    byStatus: { succeeded: 50_000 },
+  });
 });
 
 test("a payload of a megabyte is taken as it is", () => {
   const session = createSession();
   session.apply(START, 0);
   session.apply(CALL, 0);
-  const content = { text: "\\\"x\u{1f600}".repeat(200_000) };
+  const content = { text: '\\"x\u{1f600}'.repeat(200_000) };
   session.apply({ type: "tool-result", runId: "run-a", toolCallId: "t1", content }, 0);
   assert.deepEqual(session.truth().runs[0]?.tools[0]?.content, content);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type ServerEvent, ServerEvents } from "../src/sse.js";
 
 const STREAM =
-  "\ufeff: hello\r\nretry: 1500\r\n\r\nid: 1.1\ndata: {\"a\":1}\n\nid: 2.1\rdata: one\rdata:two\r\r" +
+  '\ufeff: hello\r\nretry: 1500\r\n\r\nid: 1.1\ndata: {"a":1}\n\nid: 2.1\rdata: one\rdata:two\r\r' +
   "event: note\ndata\n\nid: 3.1\n\ndata: grüße 😀\n\nid: bad\0\ndata: x\n\ndata: cut off";
 
 const EVENTS: ServerEvent[] = [

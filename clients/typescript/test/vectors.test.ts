@@ -42,7 +42,10 @@ test("every behaviour and every defect of the original has a vector", () => {
   const numbers = (head: string, last: number) =>
     Array.from({ length: last }, (_, at) => `${head}${at + 1}`);
   const needed = [...numbers("b3_", 18), ...numbers("d", 9), ...numbers("acceptance_", 4)];
-  assert.deepEqual(needed.filter((id) => !named.has(id)), []);
+  assert.deepEqual(
+    needed.filter((id) => !named.has(id)),
+    [],
+  );
 });
 
 function given(session: Session, input: Input): Effect[] {

@@ -1,4 +1,4 @@
-/** The shared vectors: what goes in, and what has to come out in every implementation. */
+/** The vectors: what goes in, and what has to come out in every implementation. */
 
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";

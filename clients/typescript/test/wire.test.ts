@@ -45,11 +45,26 @@ test("the spellings of others are read", () => {
 
 test("what nobody knows is kept, and told", () => {
   const table: [string, string][] = [
-    ['{"type":"agent:mode","runId":"r","mode":1}', '{"type":"unknown","runId":"r","kind":"agent:mode","raw":{"type":"agent:mode","runId":"r","mode":1}}'],
-    ['{"type":"tool-call","runId":"r","status":"flying"}', '{"type":"tool-call","runId":"r","status":"unknown","odd":"flying"}'],
-    ['{"type":"stop","runId":"r","grace":-1,"seq":0}', '{"type":"stop","runId":"r","grace":0,"odd":"grace -1"}'],
-    ['{"type":"text","runId":"r","words":"x"}', '{"type":"unknown","runId":"r","kind":"text","raw":{"type":"text","runId":"r","words":"x"},"odd":"text without delta"}'],
-    ['{"type":"stop","runId":"r","type":"text","delta":"last wins"}', '{"type":"text","runId":"r","delta":"last wins"}'],
+    [
+      '{"type":"agent:mode","runId":"r","mode":1}',
+      '{"type":"unknown","runId":"r","kind":"agent:mode","raw":{"type":"agent:mode","runId":"r","mode":1}}',
+    ],
+    [
+      '{"type":"tool-call","runId":"r","status":"flying"}',
+      '{"type":"tool-call","runId":"r","status":"unknown","odd":"flying"}',
+    ],
+    [
+      '{"type":"stop","runId":"r","grace":-1,"seq":0}',
+      '{"type":"stop","runId":"r","grace":0,"odd":"grace -1"}',
+    ],
+    [
+      '{"type":"text","runId":"r","words":"x"}',
+      '{"type":"unknown","runId":"r","kind":"text","raw":{"type":"text","runId":"r","words":"x"},"odd":"text without delta"}',
+    ],
+    [
+      '{"type":"stop","runId":"r","type":"text","delta":"last wins"}',
+      '{"type":"text","runId":"r","delta":"last wins"}',
+    ],
   ];
   for (const [line, expected] of table) {
     assert.equal(spelled(line), expected, line);
@@ -58,8 +73,12 @@ test("what nobody knows is kept, and told", () => {
 });
 
 test("half a character becomes a sign for it, and payloads stay as they are spelled", () => {
-  assert.equal(spelled('{"type":"text","runId":"r","delta":"a\\ud83d"}'), '{"type":"text","runId":"r","delta":"a\ufffd"}');
-  const line = '{"type":"tool-progress","runId":"r","content":{"big":12345678901234567890,"half":"\\ud83d"}}';
+  assert.equal(
+    spelled('{"type":"text","runId":"r","delta":"a\\ud83d"}'),
+    '{"type":"text","runId":"r","delta":"a\ufffd"}',
+  );
+  const line =
+    '{"type":"tool-progress","runId":"r","content":{"big":12345678901234567890,"half":"\\ud83d"}}';
   assert.equal(spelled(line), line);
 });
 
@@ -67,6 +86,12 @@ test("deep and odd JSON is taken apart without harm", () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const line = `{"type":"tool-progress","runId":"r","content":${deep}}`;
   assert.equal(spelled(line), line);
-  assert.equal(spelled('{"__proto__":{"runId":"x"},"constructor":1,"type":"stop","runId":"r"}'), '{"type":"stop","runId":"r","grace":0}');
-  assert.equal(spelled(` { "type" :"stop" , "runId":"r\\"}" , "a":"\\\\" , "b" : [ "]" , "\\"" ] } `), '{"type":"stop","runId":"r\\"}","grace":0}');
+  assert.equal(
+    spelled('{"__proto__":{"runId":"x"},"constructor":1,"type":"stop","runId":"r"}'),
+    '{"type":"stop","runId":"r","grace":0}',
+  );
+  assert.equal(
+    spelled(` { "type" :"stop" , "runId":"r\\"}" , "a":"\\\\" , "b" : [ "]" , "\\"" ] } `),
+    '{"type":"stop","runId":"r\\"}","grace":0}',
+  );
 });

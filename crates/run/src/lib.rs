@@ -23,8 +23,8 @@ pub use event::{
 };
 pub use history::{Message, history};
 pub use machine::{
-    Answer, AnswerError, Asked, Counts, Flags, Input, Phase, Routed, Run, Session, TextItem, TextKind,
-    Tool, step,
+    Answer, AnswerError, Asked, Counts, Flags, Input, Phase, Routed, Run, Session, TextItem,
+    TextKind, Tool, step,
 };
 pub use outcome::{Outcome, Summary};
 pub use settings::{Limits, Settings};

@@ -41,7 +41,7 @@ export type AnswerError =
   /** Something else was answered before. */
   | "already_resolved";
 
-/** Where an answer goes, to begin with: to an event, nowhere since it was given before, or wrong. */
+/** Where an answer goes: to an event, nowhere since it was given before, or nowhere at all. */
 export type Found =
   | { readonly type: "deliver"; readonly event: Event }
   | { readonly type: "repeated" }

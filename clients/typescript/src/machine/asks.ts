@@ -63,8 +63,7 @@ export function concludeAsk(tool: Tool, kind: AskKind): void {
 export function reply(tool: Tool, decision: Reply, run: string, effects: Effect[]): boolean {
   const id = decision.id ?? tool.call;
   // Without an id, or where the id is only our conclusion, the open question is meant.
-  const isMeant = (asked: Asked) =>
-    isOpen(asked) && (decision.id === undefined || asked.concluded);
+  const isMeant = (asked: Asked) => isOpen(asked) && (decision.id === undefined || asked.concluded);
   const known = tool.asks.find((asked) => isCalled(asked, id)) ?? tool.asks.find(isMeant);
   if (known === undefined) {
     const kind = decision.verdict === "answered" ? "question" : "approval";

@@ -54,8 +54,12 @@ export function change(run: Run, event: Event, world: World): News {
         return open;
       });
     case "asked":
-      return on(run, body.ask.call, REMARK, world, (tool) =>
-        tool.isOpen() && ask(tool, body.ask, run.id, world.effects),
+      return on(
+        run,
+        body.ask.call,
+        REMARK,
+        world,
+        (tool) => tool.isOpen() && ask(tool, body.ask, run.id, world.effects),
       );
     case "replied":
       return on(run, body.reply.call, REMARK, world, (tool) => {

@@ -200,7 +200,7 @@ export class Table {
       if (other === undefined || other > turn) continue;
       tried += 1;
       const waiting = this.#nameless.get(other)?.unanswered;
-      while (waiting?.front()?.isOpen() === false) waiting.shift();
+      while (waiting?.front()?.hasAnswer() === true) waiting.shift();
       const tool = waiting?.shift();
       if (tool !== undefined) return tool;
     }

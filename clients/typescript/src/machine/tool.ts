@@ -94,7 +94,13 @@ export class Tool {
 
   /** Takes an answer, the first one. Tells whether it was the first. */
   answer(result: ToolResult, settings: Settings): boolean {
-    if (this.settled !== undefined || this.#denial !== undefined) return false;
+    if (this.settled !== undefined) return false;
+    if (this.#denial !== undefined) {
+      // Only whoever closed the call says more about it by now.
+      if (result.reason === undefined) return false;
+      this.close(ofHow(result.how).status, result.reason);
+      return true;
+    }
     this.named(result.name, settings);
     const { how, content } = result;
     const denied = how === "denied" || (how === "error" && soundsDenied(content));
@@ -118,7 +124,8 @@ export class Tool {
     const denial = this.#denial;
     this.#denial = undefined;
     if (denial === undefined) this.#settle(status, reason, undefined);
-    else this.#settle(ofHow(denial.how).status, this.called ? reason : "never_called", denial.content);
+    else
+      this.#settle(ofHow(denial.how).status, this.called ? reason : "never_called", denial.content);
   }
 
   /** What it becomes if everything ends now. It never claims more than is known. */

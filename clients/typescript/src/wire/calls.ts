@@ -1,6 +1,16 @@
 /** What events say about calls: which one, what it is, how it ended, and who has to decide. */
 
-import type { Ask, AskKind, Body, Call, CallRef, How, Reply, ToolResult, Verdict } from "../event.js";
+import type {
+  Ask,
+  AskKind,
+  Body,
+  Call,
+  CallRef,
+  How,
+  Reply,
+  ToolResult,
+  Verdict,
+} from "../event.js";
 import { type Reason, type Status, isFinal, reasonFromName, statusFromName } from "../status.js";
 import { hasSpace } from "../text.js";
 import { Json } from "../value.js";
@@ -138,7 +148,7 @@ function howOf(object: Fields): { how: How; reason?: Reason | undefined } {
   return howAndWhy(said === "ok" ? byFlag : said, reason);
 }
 
-/** The reason, if it is one of ours. Sentences are what a person said, and nobody else's business. */
+/** The reason, if it is one of ours. Sentences are what a person said, and nobody's business. */
 function reasonOf(object: Fields): Reason | undefined {
   const word = object.word("reason");
   if (word === undefined) return undefined;

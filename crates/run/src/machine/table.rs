@@ -203,6 +203,7 @@ impl Table {
     fn nameless(&mut self, run: &Id, turn: u32, purpose: Purpose<'_>) -> usize {
         let tools = &self.tools;
         let open = |place: &usize| tools.get(*place).is_some_and(Tool::is_open);
+        let answered = |place: &usize| tools.get(*place).is_none_or(Tool::has_answer);
         let found = match purpose {
             Purpose::Call { name, complete } => self.nameless.get_mut(&turn).and_then(|group| {
                 // A call that is still being written is completed by what is said next.
@@ -217,7 +218,7 @@ impl Table {
             Purpose::Answer => {
                 let groups = self.nameless.range_mut(..=turn).rev();
                 groups.take(8).find_map(|(_, group)| {
-                    while group.unanswered.front().is_some_and(|place| !open(place)) {
+                    while group.unanswered.front().is_some_and(answered) {
                         group.unanswered.pop_front();
                     }
                     group.unanswered.pop_front()

@@ -135,8 +135,14 @@ impl Tool {
 
     /// Takes an answer, the first one. Tells whether it was the first.
     pub(super) fn answer(&mut self, result: &ToolResult, place: u64, settings: &Settings) -> bool {
-        if self.settled.is_some() || self.denial.is_some() {
+        if self.settled.is_some() {
             return false;
+        }
+        if self.denial.is_some() {
+            // Only whoever closed the call says more about it by now.
+            let Some(reason) = result.reason else { return false };
+            self.close(result.how.status(), reason, place);
+            return true;
         }
         self.named(result.name.as_ref(), settings);
         let denied = result.how == How::Denied

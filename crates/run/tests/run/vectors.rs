@@ -1,4 +1,4 @@
-//! The shared vectors in `fixtures/run`: what goes in, and what has to come out in every
+//! The vectors in `fixtures/run`: what goes in, and what has to come out in every
 //! implementation of the machine.
 //!
 //! A vector has `inputs` (an event, a line, an answer with where it goes, or nothing but the time),

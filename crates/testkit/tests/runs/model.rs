@@ -1,7 +1,7 @@
 //! Every order in which a small session can arrive, tried.
 //!
 //! A normal run tries more than a million states. `FOXWEDGE_MODEL=long` tries larger sessions,
-//! more than twenty million: best with `--release`, and alone.
+//! more than four million: best with `--release`, and alone.
 
 mod story;
 mod key;

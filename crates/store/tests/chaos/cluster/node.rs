@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// How many agents a node runs at once.
-const WORKERS: usize = 3;
+pub(crate) const WORKERS: usize = 3;
 
 /// Works until it is killed. Once it is told to finish, it begins nothing new.
 pub(crate) fn play() {

@@ -124,7 +124,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Ids are unique within a turn. Whoever names the turn, or calls, means the one of that turn;
-    /// else one whose turn nobody named. Whoever names none means the newest open call.
+    /// else one that came before anybody spoke of turns. Whoever names none means the newest open call.
     fn named(&mut self, id: &Id, turn: Option<u32>, current: u32, about: About<'_>) -> usize {
         let calls = matches!(about, About::Call(_));
         let due = turn.or(calls.then_some(current));
@@ -138,7 +138,7 @@ impl<'a> Calls<'a> {
             Some(_) => {
                 let places = (0..self.list.len()).rev().filter(|place| self.list[*place].id == *id);
                 let mut near = places.filter(|place| open(&self.list[*place])).take(NEAR);
-                near.find(|place| !self.list[*place].turn_was_said)
+                near.find(|place| self.list[*place].has_no_turn())
             }
             None => newest(&open).or_else(|| newest(&|_| true).filter(|_| !calls)),
         });
@@ -202,8 +202,8 @@ impl<'a> Calls<'a> {
     fn half(&self, turn: u32, half: Half) -> Option<usize> {
         self.list.iter().position(|known| {
             let waits = known.halves == Some((half, false)) && known.turn == Some(turn);
-            // An answer is for a call that has not ended in another way.
-            waits && (half == Half::Answer || self.life(known).is_open())
+            // An answer is for a call that has none and has not ended in another way.
+            waits && (half == Half::Answer || self.life(known).is_unanswered())
         })
     }
 
@@ -226,5 +226,10 @@ impl<'a> Calls<'a> {
 impl Known<'_> {
     pub(super) fn turn(&self) -> u32 {
         self.turn.unwrap_or(0)
+    }
+
+    /// Whether it came before anybody spoke of turns.
+    fn has_no_turn(&self) -> bool {
+        !self.turn_was_said && self.turn() == 0
     }
 }

@@ -67,6 +67,11 @@ impl<'a> Life<'a> {
         self.end.is_none()
     }
 
+    /// Whether it waits for an answer.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.is_open() && self.denial.is_none()
+    }
+
     pub(super) fn status(&self) -> Status {
         match &self.end {
             Some((status, _, _)) => *status,
@@ -131,15 +136,20 @@ impl<'a> Life<'a> {
     }
 
     fn named(&mut self, name: Option<&'a Id>, settings: &Settings) {
-        let first = self.name.is_none() && name.is_some();
         self.name = self.name.or(name);
-        if let (true, Some(denial)) = (first, self.denial.take()) {
+        if self.name.is_some()
+            && let Some(denial) = self.denial.take()
+        {
             self.answered(denial, settings);
         }
     }
 
     fn answered(&mut self, answer: Answer<'a>, settings: &Settings) {
         if self.denial.is_some() {
+            // Whoever closed the call wrote down why.
+            if let Some(reason) = answer.reason {
+                self.gone(reason);
+            }
             return;
         }
         self.name = self.name.or(answer.name);
