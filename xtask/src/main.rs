@@ -31,7 +31,7 @@ usage: cargo xtask <task>
   uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
   postgres -- COMMAND
                       runs a command with a PostgreSQL server for its tests
-  laws --cases N [--of repair|compaction|conversion|streams] [--seed S] [--dialect D] [--profile P] [--threads T]
+  laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
   chaos [kills|cuts|flips|power|faults|race|cluster]… [--rounds N] [--seed S]
                       processes killed, files damaged, disks without power, clusters in trouble; see docs/runs/reliability.md

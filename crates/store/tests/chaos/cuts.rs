@@ -266,7 +266,7 @@ async fn campaign(cuts: usize, part: &str, reader: Reader) -> Tally {
 #[test]
 fn a_damaged_file_is_read_up_to_the_damage_and_not_a_word_further() {
     let _turn = turn();
-    let half = rounds("FOXWEDGE_CUTS", 10_000).div_ceil(2);
+    let half = rounds("FOXWEDGE_CUTS", 6_000).div_ceil(2);
     let both = thread::scope(|scope| {
         let begin = |part| scope.spawn(move || wait_for(campaign(half, part, Reader::Ours)));
         [begin("left"), begin("right")].map(|part| part.join().expect("no panic"))

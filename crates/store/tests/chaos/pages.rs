@@ -217,7 +217,7 @@ async fn campaign(flips: usize, reader: Reader) -> Tally {
 #[test]
 fn a_bit_that_flips_in_a_database_never_changes_an_event() {
     let _turn = turn();
-    let flips = rounds("FOXWEDGE_FLIPS", 300);
+    let flips = rounds("FOXWEDGE_FLIPS", 200);
     let (tally, panics) = panics(|| wait_for(campaign(flips, Reader::Ours)));
     let Tally { flips, unopened, errors, examined, breaches } = tally;
     println!(
@@ -230,7 +230,7 @@ fn a_bit_that_flips_in_a_database_never_changes_an_event() {
 #[test]
 fn a_reader_that_believes_what_it_finds_is_found_out() {
     let _turn = turn();
-    let tally = wait_for(campaign(300, Reader::Believes));
+    let tally = wait_for(campaign(200, Reader::Believes));
     let found = tally.breaches.first().expect("somebody notices");
     println!("planted, {} breaches in {} flips: {found}", tally.breaches.len(), tally.flips);
 }

@@ -205,12 +205,12 @@ fn two_processes_end_the_same_run_and_one_wins_in_postgres() {
 fn an_end_that_looks_first_is_found_out() {
     let _turn = turn();
     let folder = Temporary::folder();
-    let (wrong, _) = races(&file(&folder), Way::LooksFirst, 1_000);
-    println!("planted, SQLite: {} of 1000 races have two winners", wrong.len());
+    let (wrong, _) = races(&file(&folder), Way::LooksFirst, 300);
+    println!("planted, SQLite: {} of 300 races have two winners", wrong.len());
     assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
     let Some(server) = database::server(Care::Fast) else { return };
     let address = database::address(&server, "race", "race");
-    let (wrong, _) = races(&address, Way::LooksFirst, 1_000);
-    println!("planted, PostgreSQL: {} of 1000 races have two winners", wrong.len());
+    let (wrong, _) = races(&address, Way::LooksFirst, 300);
+    println!("planted, PostgreSQL: {} of 300 races have two winners", wrong.len());
     assert_ne!(wrong, Vec::<String>::new(), "somebody notices");
 }
