@@ -13,8 +13,9 @@ mod steps;
 use tokio::runtime::Builder;
 
 fn main() {
-    steps::print();
+    // First, while the memory of the process is fresh.
     memory::print();
+    steps::print();
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(async {
         disk::print().await;
