@@ -13,6 +13,7 @@ mod order;
 mod run;
 mod change;
 mod table;
+mod places;
 mod tool;
 mod asks;
 mod texts;
@@ -43,7 +44,8 @@ pub struct Session {
     active: Option<Id>,
     /// Runs that have begun, in that order.
     runs: Vec<Run>,
-    waiting: Waiting,
+    /// Apart, since a session moves with every step and this is rarely looked at.
+    waiting: Box<Waiting>,
     tasks: Tasks,
 }
 
@@ -58,8 +60,10 @@ pub enum Input {
 
 /// One step. `now` is a clock in milliseconds that need not be right: one that jumps back stands
 /// still for the machine.
+#[inline]
 pub fn step(mut session: Session, now: u64, input: Input) -> (Session, Vec<Effect>) {
-    let mut effects = Vec::new();
+    // An event is put into the log, and changes a thing or two.
+    let mut effects = Vec::with_capacity(4);
     session.apply(now, input, &mut effects);
     (session, effects)
 }
@@ -73,7 +77,7 @@ impl Session {
             epoch: 0,
             active: None,
             runs: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: Box::default(),
             tasks: Tasks::default(),
         }
     }

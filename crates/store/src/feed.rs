@@ -9,12 +9,13 @@ mod sync {
 }
 mod ring;
 mod teller;
+mod reader;
+#[cfg(all(test, feature = "shuttle"))]
+mod schedules;
 
 use std::{
     collections::HashMap,
-    future::poll_fn,
     sync::{Arc, OnceLock, PoisonError, Weak},
-    task::Context,
     time::Duration,
 };
 
@@ -28,13 +29,17 @@ use tokio::{
 };
 
 use self::{
-    ring::{Found, Over, Ring},
-    teller::Teller,
+    reader::Reader,
+    ring::{Over, Ring, Room},
+    teller::{Logged, Teller},
 };
 use crate::{Result, Store, StoreError, Wake, Watch};
 
 /// How long to wait for a store that cannot be reached.
 const PAUSE: Duration = Duration::from_millis(250);
+
+/// What is kept in memory of every run that somebody follows.
+const ROOM: Room = Room { frames: 1_024, bytes: 4 << 20 };
 
 /// Whoever is so many events behind reads the log, so that nobody else has to wait.
 const BEHIND: u64 = 256;
@@ -126,13 +131,14 @@ impl<S: Store> Feeds<S> {
         let options = Options { session: row.session.as_str().into(), ..options };
         self.wake_up().await?;
         let feed = self.feed(run, format, &options);
-        let seat = feed.ring.sit();
         let last = after.unwrap_or(FrameId { seq: 0, part: 0 });
         let near = row.last.saturating_sub(last.seq) <= BEHIND;
-        let place = feed.ring.behind(last).filter(|_| near);
-        let catch_up = place.is_none().then(|| Teller::new(run, format, options));
-        let place = place.unwrap_or(0);
-        Ok(Follower { store: store.clone(), feed, seat, last, place, catch_up })
+        let in_ring = if near { Reader::in_ring(&feed.ring, last) } else { None };
+        let reader = in_ring.unwrap_or_else(|| {
+            let log = Logged::new(store.clone(), Teller::new(run, format, options));
+            Reader::in_log(&feed.ring, last, log)
+        });
+        Ok(Follower { feed, reader })
     }
 
     /// The feed of a run in a format; it lives for as long as somebody follows it.
@@ -144,7 +150,7 @@ impl<S: Store> Feeds<S> {
             return feed;
         }
         feeds.retain(|_, feed| feed.strong_count() > 0);
-        let (ring, news) = (Ring::new(), Arc::new(Notify::new()));
+        let (ring, news) = (Ring::new(ROOM), Arc::new(Notify::new()));
         let feed = Arc::new(Feed { ring, news: news.clone(), pump: OnceLock::new() });
         let teller = Teller::new(run, format, options.clone());
         let task = pump(self.inner.store.clone(), Arc::downgrade(&feed), news, teller);
@@ -216,55 +222,20 @@ async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut 
 /// One who follows a run.
 #[derive(Debug)]
 pub struct Follower<S> {
-    store: Arc<S>,
     feed: Arc<Feed>,
-    seat: usize,
-    last: FrameId,
-    place: u64,
-    /// Until the ring holds what comes next, it is read from the log.
-    catch_up: Option<Teller>,
+    reader: Reader<Logged<S>>,
 }
 
 impl<S: Store> Follower<S> {
     /// The next frame. May be dropped halfway: nothing is lost.
     pub async fn next(&mut self) -> Result<Told> {
-        while let Some(teller) = &mut self.catch_up {
-            if let Some(frame) = teller.next_behind(self.last, &*self.store).await? {
-                self.last = frame.id;
-                return Ok(Told::Frame(Arc::new(frame)));
-            }
-            if let Some(place) = self.feed.ring.behind(self.last) {
-                self.place = place;
-                self.catch_up = None;
-            }
-        }
-        loop {
-            let poll =
-                |context: &mut Context<'_>| self.feed.ring.poll(self.seat, self.place, context);
-            return match poll_fn(poll).await {
-                Found::Frame(frame) => {
-                    self.place += 1;
-                    if frame.id <= self.last {
-                        // The log was faster than the ring.
-                        continue;
-                    }
-                    self.last = frame.id;
-                    Ok(Told::Frame(frame))
-                }
-                Found::Gone => Ok(Told::Lagged(self.last)),
-                Found::Over(Over::Ended) => Ok(Told::Over),
-                Found::Over(Over::Failed(why)) => {
-                    let what = "the log".to_owned();
-                    Err(StoreError::Corrupt { what, why: why.to_string() })
-                }
-            };
-        }
+        self.reader.next(&self.feed.ring).await
     }
 }
 
 impl<S> Drop for Follower<S> {
     fn drop(&mut self) {
-        self.feed.ring.stand_up(self.seat);
+        self.reader.leave(&self.feed.ring);
     }
 }
 

@@ -12,6 +12,8 @@ mod check;
 mod codec;
 mod chain;
 mod draft;
+#[cfg(all(test, feature = "shuttle"))]
+mod bell;
 mod hub;
 mod sqlite;
 mod postgres;

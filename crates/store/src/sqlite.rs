@@ -66,7 +66,7 @@ impl SqliteStore {
 
     async fn read<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&Connection) -> Done<T> + Send + 'static,
+        job: impl Fn(&Connection) -> Done<T> + Send + 'static,
     ) -> Result<T> {
         match &self.readers {
             Some(readers) => readers.read(job).await,

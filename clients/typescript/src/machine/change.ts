@@ -209,7 +209,11 @@ function progress(run: Run, call: CallRef, content: Json, world: World): News {
 }
 
 function result(run: Run, answer: ToolResult, world: World): News {
-  return on(run, answer.call, ANSWER, world, (tool) => tool.answer(answer, world.settings));
+  const answered = (tool: Tool) => tool.answer(answer, world.settings);
+  const news = on(run, answer.call, ANSWER, world, answered);
+  // At the end of a run its sub-agents' calls are closed, too, each by itself.
+  const alone = answer.reason === "run_ended" && typeof news === "object" && "closed" in news;
+  return alone ? "some" : news;
 }
 
 /** What a person's decision makes of the call itself. */

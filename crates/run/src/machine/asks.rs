@@ -164,6 +164,9 @@ impl Tool {
 
     /// Nobody will answer any more: whoever waits is told.
     pub(super) fn cancel_asks(&mut self, run: &Id, effects: &mut Vec<Effect>) {
+        if self.asks.is_empty() {
+            return;
+        }
         let tool = self.reference();
         for asked in self.asks.iter_mut().filter(|asked| asked.is_open()) {
             asked.verdict = Some(Verdict::Cancelled);
@@ -172,6 +175,9 @@ impl Tool {
     }
 
     pub(super) fn show_asks(&mut self, tell: &mut impl FnMut(Change)) {
+        if self.asks.is_empty() {
+            return;
+        }
         let tool = self.reference();
         for asked in &mut self.asks {
             if !asked.shown && asked.is_open() {

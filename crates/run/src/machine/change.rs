@@ -175,9 +175,14 @@ impl Run {
     }
 
     fn result(&mut self, result: &ToolResult, seq: u64, world: &mut World<'_>) -> News {
-        self.on(&result.call, Purpose::Answer, world, |tool, around| {
+        let news = self.on(&result.call, Purpose::Answer, world, |tool, around| {
             tool.answer(result, seq, around.settings)
-        })
+        });
+        match news {
+            // Its sub-agents' calls are closed by the end, too, each by itself.
+            News::Closed(_) if result.reason == Some(Reason::RunEnded) => News::Some,
+            News::None | News::Some | News::Closed(_) | News::Doomed(_) => news,
+        }
     }
 
     pub(super) fn used(&mut self, usage: &Usage, world: &mut World<'_>) -> News {

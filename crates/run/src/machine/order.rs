@@ -1,6 +1,6 @@
 //! The order of a run's log: events with a place wait until all before them are there.
 
-use std::collections::BTreeMap;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use crate::Event;
 
@@ -17,13 +17,13 @@ pub(super) struct Order {
 }
 
 /// What is to be done with an event that has a place.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Turnout {
     /// It is the next one.
-    Next(Event),
+    Next,
     /// It has been told before.
     Again,
-    /// It waits.
+    /// It has to wait.
     Early,
 }
 
@@ -40,22 +40,23 @@ impl Order {
         place
     }
 
-    pub(super) fn turnout(&mut self, seq: u64, event: Event) -> Turnout {
+    /// Whose turn it is. The next place is given out by this.
+    pub(super) fn turnout(&mut self, seq: u64) -> Turnout {
         match seq.cmp(&self.next) {
             _ if seq > LAST => Turnout::Again,
-            std::cmp::Ordering::Less => Turnout::Again,
-            std::cmp::Ordering::Equal => {
+            Ordering::Less => Turnout::Again,
+            Ordering::Equal => {
                 self.place();
-                Turnout::Next(event)
+                Turnout::Next
             }
-            std::cmp::Ordering::Greater => match self.early.entry(seq) {
-                std::collections::btree_map::Entry::Occupied(_) => Turnout::Again,
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(event);
-                    Turnout::Early
-                }
-            },
+            Ordering::Greater if self.early.contains_key(&seq) => Turnout::Again,
+            Ordering::Greater => Turnout::Early,
         }
+    }
+
+    /// Keeps an event that has to wait.
+    pub(super) fn keep(&mut self, seq: u64, event: Event) {
+        self.early.insert(seq, event);
     }
 
     /// The next event, if it came before its time.

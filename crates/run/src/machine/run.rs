@@ -220,19 +220,21 @@ impl Run {
             self.accept(event, Origin::Source, world);
             return;
         };
-        match self.order.turnout(seq, event) {
+        match self.order.turnout(seq) {
             Turnout::Again => self.counts.repeated += 1,
-            Turnout::Next(event) => {
+            Turnout::Next => {
                 self.accept(event, Origin::Log, world);
                 self.follow(world);
             }
-            Turnout::Early if self.is_over() => self.counts.late += self.order.close() as u64,
-            Turnout::Early if self.order.early() > world.settings.limits.waiting => {
-                self.skip(world);
-            }
+            Turnout::Early if self.is_over() => self.counts.late += 1,
             Turnout::Early => {
-                let deadline = world.clock.later(world.settings.wait);
-                self.order.deadline.get_or_insert(deadline);
+                self.order.keep(seq, event);
+                if self.order.early() > world.settings.limits.waiting {
+                    self.skip(world);
+                } else {
+                    let deadline = world.clock.later(world.settings.wait);
+                    self.order.deadline.get_or_insert(deadline);
+                }
             }
         }
     }

@@ -4,11 +4,11 @@
 //! its id; calls without an id are told apart by their order in their turn.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque, hash_map::Entry},
     hash::{Hash, Hasher},
 };
 
-use super::Tool;
+use super::{Tool, places::Places};
 use crate::{CallRef, Id};
 
 /// The calls of a run, in the order in which they were first heard of.
@@ -19,72 +19,6 @@ pub(super) struct Table {
     children: HashMap<Id, Vec<usize>>,
     nameless: BTreeMap<u32, Nameless>,
     locals: u64,
-}
-
-/// How far back is looked for a call whose turn nobody named.
-const NEAR: usize = 8;
-
-/// The calls of one id.
-#[derive(Clone, Debug)]
-struct Places {
-    newest: usize,
-    /// Those whose turn is known.
-    turns: BTreeMap<u32, usize>,
-    /// Those that may be open; what is settled is taken out when it is met.
-    open: Vec<usize>,
-    /// Those that were heard of before anybody named their turn.
-    adrift: Vec<usize>,
-}
-
-impl Default for Places {
-    fn default() -> Places {
-        let (newest, turns) = (usize::MAX, BTreeMap::new());
-        Places { newest, turns, open: Vec::new(), adrift: Vec::new() }
-    }
-}
-
-impl Places {
-    fn add(&mut self, place: usize, adrift: bool) {
-        self.newest = place;
-        self.open.push(place);
-        if adrift {
-            self.adrift.push(place);
-        }
-    }
-
-    fn last_open(&mut self, tools: &[Tool]) -> Option<usize> {
-        settle(&mut self.open, |place| tools.get(place).is_some_and(Tool::is_open))
-    }
-
-    fn last_adrift(&mut self, tools: &[Tool]) -> Option<usize> {
-        settle(&mut self.adrift, |place| tools.get(place).is_some_and(|tool| tool.turn.is_none()))
-    }
-
-    /// An open call that came before anybody spoke of turns: one of the last few.
-    fn near(&mut self, tools: &[Tool]) -> Option<usize> {
-        let tool = |place: &usize| tools.get(*place).filter(|tool| tool.is_open());
-        let mut last = Vec::new();
-        while last.len() < NEAR
-            && let Some(place) = self.open.pop()
-        {
-            last.extend(tool(&place).map(|_| place));
-        }
-        let fits = |tool: &Tool| !tool.explicit && tool.turn() == 0;
-        let found = last.iter().copied().find(|place| tool(place).is_some_and(fits));
-        self.open.extend(last.into_iter().rev());
-        found
-    }
-}
-
-/// The last place that still fits. What does not fit any more never will.
-fn settle(places: &mut Vec<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
-    while let Some(place) = places.last().copied() {
-        if fits(place) {
-            return Some(place);
-        }
-        places.pop();
-    }
-    None
 }
 
 /// Calls without an id, of one turn: those that wait for an answer, and answers that wait.
@@ -144,16 +78,15 @@ impl Table {
     /// The calls that may be meant, of those that have been heard of.
     pub(super) fn known(&self, id: &str, turn: Option<u32>) -> Vec<usize> {
         let Some(places) = self.by_id.get(id) else { return Vec::new() };
-        if let Some(turn) = turn {
-            return places.turns.get(&turn).copied().into_iter().collect();
+        match turn {
+            Some(turn) => places.of_turn(turn, &self.tools).into_iter().collect(),
+            None => places.all(&self.tools),
         }
-        let adrift = |place: &&usize| self.tools.get(**place).is_some_and(|it| it.turn.is_none());
-        places.turns.values().chain(places.adrift.iter().filter(adrift)).copied().collect()
     }
 
     /// The newest call of an id.
     pub(super) fn newest(&self, id: &str) -> Option<usize> {
-        Some(self.by_id.get(id)?.newest)
+        self.by_id.get(id).map(Places::newest)
     }
 
     /// The calls that a call's sub-agent made.
@@ -169,9 +102,16 @@ impl Table {
         let calls = matches!(purpose, Purpose::Call { .. });
         let named = turn.or(calls.then_some(current));
         let tools = &mut self.tools;
-        let next = tools.len();
-        let places = self.by_id.entry(id.clone()).or_default();
-        let exact = named.and_then(|turn| places.turns.get(&turn).copied());
+        let places = match self.by_id.entry(id.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let place = tools.len();
+                unknown.insert(Places::One(place));
+                tools.push(Tool::new(id.clone(), named, turn.is_some()));
+                return place;
+            }
+        };
+        let exact = named.and_then(|turn| places.of_turn(turn, tools));
         let found = exact.or_else(|| match (turn, purpose) {
             (Some(_), Purpose::Call { .. }) => {
                 places.last_adrift(tools).or_else(|| places.near(tools))
@@ -181,13 +121,13 @@ impl Table {
                 places.last_adrift(tools).or_else(|| places.last_open(tools))
             }
             (None, Purpose::Answer | Purpose::Remark) => {
-                places.last_open(tools).or((places.newest < next).then_some(places.newest))
+                places.last_open(tools).or(Some(places.newest()))
             }
         });
         let place = found.unwrap_or_else(|| {
-            places.add(next, named.is_none());
-            tools.push(Tool::new(id.clone()));
-            next
+            places.add(tools.len(), tools);
+            tools.push(Tool::new(id.clone(), None, false));
+            tools.len() - 1
         });
         // A turn that others may have seen stays as it is.
         if let (Some(tool), Some(named)) = (tools.get_mut(place), named)
@@ -195,7 +135,7 @@ impl Table {
         {
             tool.turn = Some(named);
             tool.explicit = turn.is_some();
-            places.turns.insert(named, place);
+            places.turn_named(place, named);
         }
         place
     }
@@ -231,13 +171,8 @@ impl Table {
         }
         let id = self.local_id(run);
         let place = self.tools.len();
-        let places = self.by_id.entry(id.clone()).or_default();
-        places.add(place, false);
-        places.turns.insert(turn, place);
-        let mut tool = Tool::new(id);
-        tool.turn = Some(turn);
-        tool.explicit = true;
-        self.tools.push(tool);
+        self.by_id.insert(id.clone(), Places::One(place));
+        self.tools.push(Tool::new(id, Some(turn), true));
         let group = self.nameless.entry(turn).or_default();
         group.last = Some(place);
         match purpose {

@@ -43,7 +43,7 @@ pub struct Tool {
     pub(super) odd: bool,
     pub(super) settled: Option<Status>,
     /// A denial that came before the name: what it means depends on the tool.
-    denial: Option<ToolResult>,
+    denial: Option<Box<ToolResult>>,
     /// The places in the log where it was called and where it was settled.
     pub(crate) born: u64,
     pub(crate) answered: u64,
@@ -112,8 +112,8 @@ impl Tool {
         Some(words(missing, Language::English))
     }
 
-    pub(super) fn new(call: Id) -> Tool {
-        Tool { call, ..Tool::default() }
+    pub(super) fn new(call: Id, turn: Option<u32>, explicit: bool) -> Tool {
+        Tool { call, turn, explicit, ..Tool::default() }
     }
 
     /// Takes the arguments, once.
@@ -149,7 +149,7 @@ impl Tool {
             || result.how == How::Error && self.sounds_denied(result.content.as_ref());
         if denied && self.name.is_none() {
             // What a denial means depends on the tool.
-            self.denial = Some(result.clone());
+            self.denial = Some(Box::new(result.clone()));
             self.answered = place;
             return true;
         }

@@ -16,15 +16,17 @@ use super::{
     sync::{Mutex, MutexGuard},
 };
 
-/// So many frames are kept.
-const FRAMES: usize = 1_024;
-
-/// Or so many bytes of them, whichever is less.
-const BYTES: usize = 4 << 20;
+/// How much is kept: so many frames, or so many bytes of them, whichever is less.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) frames: usize,
+    pub(super) bytes: usize,
+}
 
 /// The newest frames of a run.
 #[derive(Debug)]
 pub(super) struct Ring {
+    room: Room,
     state: Mutex<State>,
 }
 
@@ -68,10 +70,11 @@ pub(super) enum Found {
 }
 
 impl Ring {
-    pub(super) fn new() -> Ring {
+    pub(super) fn new(room: Room) -> Ring {
         let evicted = FrameId { seq: 0, part: 0 };
         let (frames, seats) = (VecDeque::new(), Vec::new());
-        Ring { state: Mutex::new(State { frames, bytes: 0, gone: 0, evicted, over: None, seats }) }
+        let state = State { frames, bytes: 0, gone: 0, evicted, over: None, seats };
+        Ring { room, state: Mutex::new(state) }
     }
 
     /// A seat for a new reader.
@@ -98,8 +101,7 @@ impl Ring {
             for frame in frames {
                 state.bytes += frame.sse.len();
                 state.frames.push_back(Arc::new(frame));
-                while state.frames.len() > 1 && (state.frames.len() > FRAMES || state.bytes > BYTES)
-                {
+                while state.frames.len() > 1 && state.is_beyond(self.room) {
                     let Some(oldest) = state.frames.pop_front() else { break };
                     state.bytes -= oldest.sse.len();
                     state.gone += 1;
@@ -150,6 +152,12 @@ impl Ring {
         };
         // Outside of the lock: whoever wakes up takes it at once.
         wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl State {
+    fn is_beyond(&self, room: Room) -> bool {
+        self.frames.len() > room.frames || self.bytes > room.bytes
     }
 }
 

@@ -1,13 +1,13 @@
 //! A run's log, read page by page and told in a format.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use foxwedge_run::{
     Effect, Id, Input, Session, Settings,
     encode::{Encoder, Format, Frame, FrameId, Options},
 };
 
-use super::Sent;
+use super::{Sent, reader::Log};
 use crate::{Result, Store};
 
 /// How many events are read at once.
@@ -20,7 +20,6 @@ pub(super) struct Teller {
     session: Session,
     encoder: Encoder,
     over: bool,
-    frames: VecDeque<Sent>,
 }
 
 impl std::fmt::Debug for Teller {
@@ -39,7 +38,6 @@ impl Teller {
             session: Session::new(Settings::default()),
             encoder: Encoder::new(format, options),
             over: false,
-            frames: VecDeque::new(),
         }
     }
 
@@ -66,22 +64,34 @@ impl Teller {
         }
         Ok(frames.iter().map(sent).collect())
     }
+}
 
-    /// The first frame behind another, if the log has one already.
-    pub(super) async fn next_behind<S: Store>(
-        &mut self,
-        last: FrameId,
-        store: &S,
-    ) -> Result<Option<Sent>> {
+/// A log of a store, told for one reader.
+#[derive(Debug)]
+pub(super) struct Logged<S> {
+    store: Arc<S>,
+    teller: Teller,
+    /// Told, but not handed on yet.
+    frames: VecDeque<Sent>,
+}
+
+impl<S> Logged<S> {
+    pub(super) fn new(store: Arc<S>, teller: Teller) -> Logged<S> {
+        Logged { store, teller, frames: VecDeque::new() }
+    }
+}
+
+impl<S: Store> Log for Logged<S> {
+    async fn next_behind(&mut self, last: FrameId) -> Result<Option<Sent>> {
         loop {
             while let Some(frame) = self.frames.pop_front() {
                 if frame.id > last {
                     return Ok(Some(frame));
                 }
             }
-            let before = self.read;
-            let frames = self.read(store).await?;
-            if self.read == before {
+            let before = self.teller.read;
+            let frames = self.teller.read(&*self.store).await?;
+            if self.teller.read == before {
                 return Ok(None);
             }
             self.frames.extend(frames);

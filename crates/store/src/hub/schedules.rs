@@ -18,12 +18,12 @@ use std::{
 use foxwedge_run::Id;
 use mailbox::{Mailbox, locked};
 use shuttle::{
-    future::block_on,
     sync::{Arc, Mutex},
     thread,
 };
 
 use super::Wake;
+use crate::bell::block_on;
 
 const SCHEDULES: usize = 25_000;
 

@@ -41,7 +41,7 @@ pub(super) enum Message {
 
 /// Something to write, and somebody who waits for it.
 pub(super) trait Job: Send {
-    /// Does it, within the transaction.
+    /// Does it, within the transaction; again, if everything was rolled back.
     fn run(&mut self, work: &mut Work<'_>) -> Kept;
 
     /// Tells who waits; with a reason if the transaction did not come to be.
@@ -53,6 +53,15 @@ pub(super) trait Job: Send {
 pub(super) enum Kept {
     Yes,
     No,
+}
+
+/// What is taken back when a job wrote something and did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Undo {
+    /// All jobs, which are then done again. Few jobs write before they are sure.
+    All,
+    /// That job alone. SQLite keeps a copy of every page it changes.
+    One,
 }
 
 /// Why a transaction did not come to be.
@@ -126,14 +135,21 @@ impl Desk {
         jobs: &Receiver<Message>,
     ) -> Result<Vec<(Id, u64)>, Lost> {
         let mut work = Work { connection: self.connection()?, news: Vec::new() };
-        if let Err(error) = execute(work.connection, "BEGIN IMMEDIATE") {
-            let why = error.to_string();
-            let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-            return Err(if busy { Lost::Busy(why) } else { Lost::Broken(why) });
-        }
+        begin(work.connection)?;
+        let mut undo = Undo::All;
         let mut ran = 0;
         while let Some(job) = group.get_mut(ran) {
-            run(&mut work, job.as_mut())?;
+            match undo {
+                Undo::One => run(&mut work, job.as_mut())?,
+                Undo::All if spoils(&mut work, job.as_mut())? => {
+                    execute(work.connection, "ROLLBACK").map_err(broken)?;
+                    begin(work.connection)?;
+                    work.news.clear();
+                    (undo, ran) = (Undo::One, 0);
+                    continue;
+                }
+                Undo::All => {}
+            }
             ran += 1;
             while ran < GROUP && group.len() == ran {
                 match jobs.try_recv() {
@@ -181,19 +197,43 @@ impl Desk {
     }
 }
 
+/// Does a job without a way back. Whether it wrote something that must not stay.
+fn spoils(work: &mut Work<'_>, job: &mut dyn Job) -> Result<bool, Lost> {
+    let (news, changes) = (work.news.len(), work.connection.total_changes());
+    if job.run(work) == Kept::Yes {
+        return Ok(false);
+    }
+    work.news.truncate(news);
+    still_open(work.connection)?;
+    Ok(work.connection.total_changes() != changes)
+}
+
 /// A job that is refused, or that SQLite cannot do, leaves the others alone.
 fn run(work: &mut Work<'_>, job: &mut dyn Job) -> Result<(), Lost> {
     let news = work.news.len();
     execute(work.connection, "SAVEPOINT job").map_err(broken)?;
     if job.run(work) == Kept::No {
         work.news.truncate(news);
-        // After some errors SQLite rolls back everything by itself.
-        if work.connection.is_autocommit() {
-            return Err(Lost::Broken("the transaction was rolled back".to_owned()));
-        }
+        still_open(work.connection)?;
         execute(work.connection, "ROLLBACK TO job").map_err(broken)?;
     }
     execute(work.connection, "RELEASE job").map_err(broken)
+}
+
+fn begin(connection: &Connection) -> Result<(), Lost> {
+    execute(connection, "BEGIN IMMEDIATE").map_err(|error| {
+        let why = error.to_string();
+        let busy = error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        if busy { Lost::Busy(why) } else { Lost::Broken(why) }
+    })
+}
+
+/// After some errors SQLite rolls back everything by itself.
+fn still_open(connection: &Connection) -> Result<(), Lost> {
+    if connection.is_autocommit() {
+        return Err(Lost::Broken("the transaction was rolled back".to_owned()));
+    }
+    Ok(())
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

@@ -17,7 +17,8 @@ const OLDEST_ENGINE: i32 = 3_051_003;
 const APPLICATION: i64 = 0x466f_7877;
 
 /// What brings a file from one version to the next; the first makes it.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/001.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/001.sql"), include_str!("migrations/002.sql")];
 
 /// How many statements stay prepared.
 const STATEMENTS: usize = 64;

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     desk::Work,
     fault::{Done, Fault},
-    row::{self, signed, unsigned},
+    row::{signed, unsigned},
     runs::{self, Ended, Standing},
     sessions,
 };
@@ -133,7 +133,7 @@ fn put_events(work: &mut Work<'_>, run: &str, events: &[RawEvent], now: u64) -> 
     let again = events.partition_point(|event| event.seq <= standing.head.last);
     let (again, new) = events.split_at(again);
     for event in again {
-        let stored = stored(connection, &standing, event.seq)?;
+        let stored = runs::raw_event(connection, standing.serial, event.seq)?;
         if stored.as_ref() != Some(event) {
             return conflict(&format!("{run}/{}", event.seq));
         }
@@ -190,13 +190,6 @@ fn end(
 /// Whether a run is being imported. One that somebody works on is left alone.
 fn imported(standing: &Standing) -> bool {
     standing.ended == Ended::No && standing.lease.owner == IMPORTER
-}
-
-fn stored(connection: &Connection, standing: &Standing, seq: u64) -> Done<Option<RawEvent>> {
-    Ok(connection
-        .prepare_cached("SELECT seq, body, chain FROM events WHERE run = ?1 AND seq = ?2")?
-        .query_row(params![standing.serial, signed(seq)], row::event)
-        .optional()?)
 }
 
 fn set_lease(connection: &Connection, standing: &Standing, until: u64) -> Done<()> {

@@ -171,8 +171,8 @@ pub(super) fn events(
         return Ok(Vec::new());
     }
     let before = connection
-        .prepare_cached("SELECT chain FROM events WHERE run = ?1 AND seq = ?2")?
-        .query_row(params![serial, signed(after)], |row| row::link(row, 0))
+        .prepare_cached("SELECT chain FROM events WHERE place = ?1")?
+        .query_row([place(serial, after)], |row| row::link(row, 0))
         .optional()?;
     let rows = raw_events(connection, serial, after, span.end(), most)?;
     Ok(span.read(before, rows)?)
@@ -188,10 +188,10 @@ pub(super) fn raw_events(
 ) -> Done<Vec<RawEvent>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, body, chain FROM events
-         WHERE run = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4",
+         WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
     )?;
-    let rows =
-        statement.query_map(params![run, signed(after), signed(end), limit(most)], row::event)?;
+    let span = params![place(run, after), place(run, end), limit(most)];
+    let rows = statement.query_map(span, row::event)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -252,9 +252,17 @@ pub(super) fn insert_event(
     chain: &Link,
 ) -> Done<()> {
     connection
-        .prepare_cached("INSERT INTO events (run, seq, body, chain) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![run, signed(seq), body, chain])?;
+        .prepare_cached("INSERT INTO events (place, body, chain) VALUES (?1, ?2, ?3)")?
+        .execute(params![place(run, seq), body, chain])?;
     Ok(())
+}
+
+/// An event as it lies in its place.
+pub(super) fn raw_event(connection: &Connection, run: i64, seq: u64) -> Done<Option<RawEvent>> {
+    Ok(connection
+        .prepare_cached("SELECT seq, body, chain FROM events WHERE place = ?1")?
+        .query_row([place(run, seq)], row::event)
+        .optional()?)
 }
 
 /// A run that has to be there.
@@ -310,13 +318,15 @@ fn add_events(
 }
 
 fn compare(connection: &Connection, id: &str, run: i64, again: &[Draft]) -> Done<()> {
-    let mut statement = connection
-        .prepare_cached("SELECT seq, body, chain FROM events WHERE run = ?1 AND seq = ?2")?;
     for draft in again {
-        let stored = statement.query_row(params![run, signed(draft.seq)], row::event).optional()?;
-        let stored =
-            stored.ok_or_else(|| chain::damaged(id, draft.seq, "it is missing".to_owned()))?;
+        let stored = raw_event(connection, run, draft.seq)?
+            .ok_or_else(|| chain::damaged(id, draft.seq, "it is missing".to_owned()))?;
         draft.compare(id, &stored.body)?;
     }
     Ok(())
+}
+
+/// The key of an event: the number of its run, and its place in the log in the lower half.
+fn place(run: i64, seq: u64) -> i64 {
+    (run << 32) | signed(seq.min(limits::RUN_EVENTS))
 }

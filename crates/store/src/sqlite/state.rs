@@ -40,6 +40,10 @@ pub(super) fn examine(connection: &Connection) -> Done<Vec<String>> {
         })?
         .collect::<rusqlite::Result<_>>()?;
     complaints.extend(strays);
+    let lost = "SELECT count(*) FROM events WHERE run NOT IN (SELECT serial FROM runs)";
+    for _ in 0..connection.query_row(lost, [], |row| row.get::<_, i64>(0))? {
+        complaints.push("a row of events belongs to nothing in runs".to_owned());
+    }
     let columns = row::RECORD;
     unsealed(connection, &format!("SELECT {columns} FROM records"), &mut complaints, |row| {
         row::record(row).map(|_| ())

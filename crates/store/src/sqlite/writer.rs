@@ -54,16 +54,16 @@ impl Writer {
     }
 
     /// Does a job within a transaction, and returns once that is on disk. `bytes` is about how
-    /// much the job carries.
+    /// much the job carries. It is done again if the transaction has to begin anew.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         bytes: usize,
-        job: impl FnOnce(&mut Work<'_>) -> Done<T> + Send + 'static,
+        job: impl Fn(&mut Work<'_>) -> Done<T> + Send + 'static,
     ) -> Result<T> {
         let units = u32::try_from(bytes / 1_024).unwrap_or(u32::MAX).saturating_add(1).min(WAITING);
         let permit = self.waiting.clone().acquire_many_owned(units).await.map_err(|_| gone())?;
         let (reply, answer) = oneshot::channel();
-        let task = Task { job: Some(job), result: None, reply, _permit: permit };
+        let task = Task { job, result: None, reply, permit };
         self.send(Message::Job(Box::new(task)))?;
         answer.await.map_err(|_| gone())?
     }
@@ -90,26 +90,29 @@ impl Drop for Writer {
 
 /// A job, and who waits for it.
 struct Task<T, F> {
-    job: Option<F>,
+    job: F,
     result: Option<Done<T>>,
     reply: oneshot::Sender<Result<T>>,
-    _permit: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 }
 
 impl<T, F> Job for Task<T, F>
 where
     T: Send,
-    F: FnOnce(&mut Work<'_>) -> Done<T> + Send,
+    F: Fn(&mut Work<'_>) -> Done<T> + Send,
 {
     fn run(&mut self, work: &mut Work<'_>) -> Kept {
-        let result = self.job.take().map(|job| job(work));
-        let kept = if matches!(result, Some(Ok(_))) { Kept::Yes } else { Kept::No };
-        self.result = result;
+        let result = (self.job)(work);
+        let kept = if result.is_ok() { Kept::Yes } else { Kept::No };
+        self.result = Some(result);
         kept
     }
 
     fn acknowledge(self: Box<Self>, lost: Option<&str>) {
-        let result = match (self.result, lost) {
+        let Task { job, result, reply, permit } = *self;
+        // There is room for others before anybody hears of it.
+        drop((job, permit));
+        let result = match (result, lost) {
             // A refusal holds whether or not others could be written.
             (Some(Err(Fault::Refused(error))), _) => Err(error),
             (_, Some(why)) => Err(unavailable(why)),
@@ -117,7 +120,7 @@ where
             (None, None) => Err(gone()),
         };
         // Whoever asked may have stopped waiting.
-        let _ = self.reply.send(result);
+        let _ = reply.send(result);
     }
 }
 

@@ -55,7 +55,8 @@ async fn every_change_of_a_log_is_found() {
         ("DELETE FROM events WHERE seq = 5", vec![flaw(5, MISSING), flaw(6, UNFIT)]),
         ("DELETE FROM events WHERE seq > 6", vec![flaw(7, MISSING), flaw(8, MISSING)]),
         (
-            "UPDATE events SET seq = -seq WHERE seq IN (3, 4); UPDATE events SET seq = 7 + seq WHERE seq < 0",
+            "UPDATE events SET place = -place WHERE seq IN (3, 4);
+             UPDATE events SET place = (2 << 32) + 7 + place WHERE place < 0",
             vec![flaw(3, UNFIT), flaw(4, UNFIT), flaw(5, UNFIT)],
         ),
         (

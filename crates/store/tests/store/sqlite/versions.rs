@@ -69,6 +69,39 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     }
 }
 
+/// Brings the events of a file back into the form that version 1 had.
+const BACK_TO_ONE: &str = "
+    CREATE TABLE old (
+        run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        chain BLOB NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO old SELECT run, seq, body, chain FROM events;
+    DROP TRIGGER events_go_with_their_run;
+    DROP TABLE events;
+    ALTER TABLE old RENAME TO events;
+    PRAGMA user_version = 1;";
+
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_up_with_everything_in_it() {
+    let folder = Temporary::folder();
+    let path = folder.path("store.db");
+    let store = SqliteStore::open(&path).await.expect("a store");
+    for run in ["r1", "r2"] {
+        at_work(&store, "s", run).await;
+    }
+    let told = |store: SqliteStore| async move {
+        let first = store.events("r1", 0, 100).await.expect("events");
+        (first, store.events("r2", 0, 100).await.expect("events"))
+    };
+    let before = told(store).await;
+    change(&path, BACK_TO_ONE);
+    let store = SqliteStore::open(&path).await.expect("a store");
+    assert_eq!(told(store).await, before);
+}
+
 #[tokio::test]
 async fn an_empty_file_becomes_a_store() {
     let folder = Temporary::folder();
@@ -86,7 +119,7 @@ async fn the_file_says_what_it_is() {
     let file = Connection::open(&path).expect("a file");
     let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     assert_eq!(number("application_id").expect("a number"), 0x466f_7877);
-    assert_eq!(number("user_version").expect("a number"), 1);
+    assert_eq!(number("user_version").expect("a number"), 2);
     let mode: String =
         file.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a mode");
     assert_eq!(mode, "wal");

@@ -74,9 +74,11 @@ impl<'a> Calls<'a> {
         };
         let place = self.meant(call, turn, about);
         let before = self.life(&self.list[place]);
+        // At the end of the run everybody goes alone.
+        let end = matches!(fact, Fact::Answered(Answer { reason: Some(Reason::RunEnded), .. }));
         self.list[place].facts.push(fact);
         let behind = self.life(&self.list[place]);
-        self.close_children(place, before.was_called_off());
+        self.close_children(place, end || before.was_called_off());
         let parent = behind.parent.filter(|_| before.parent.is_none());
         if let Some(parent) = parent.and_then(|parent| self.newest(parent)) {
             let gone = self.life(&self.list[parent]).was_called_off();

@@ -232,3 +232,21 @@ fn b3_18_children_go_with_their_parent() {
         "running: c cancelled parent_closed, p cancelled called_off"
     );
 }
+
+#[test]
+fn b3_18_at_the_end_a_child_goes_alone_live_and_in_the_log() {
+    // The parent was denied before anybody called it, so that only the end says what it was.
+    let family = "start; deny p@2 r1; call c@3 of=p as=running";
+    for (end, outcome) in
+        [("end completed hi", "completed hi"), ("fatal no", "failed"), ("stop", "stopped")]
+    {
+        let live = tell(&source("A", &format!("{family}; {end}")));
+        let expected = "c interrupted run_ended, p denied never_called";
+        assert_eq!(live.run("A"), format!("ended {outcome}: {expected}"));
+        assert_eq!(tell(&live.emitted()).session.truth(), live.session.truth(), "{end}");
+    }
+    // Whoever calls it off means its sub-agents, too.
+    let live = tell(&source("A", &format!("{family}; off p@2")));
+    assert_eq!(live.run("A"), "running: c interrupted parent_closed, p denied never_called");
+    assert_eq!(tell(&live.emitted()).session.truth(), live.session.truth());
+}
