@@ -8,10 +8,13 @@ mod tidy;
 mod generate;
 mod laws;
 mod chaos;
+mod bench;
 mod transcript;
 mod agents;
+mod judges;
 mod sdks;
 mod uis;
+mod gateway;
 mod clients;
 
 use std::process::ExitCode;
@@ -29,12 +32,16 @@ usage: cargo xtask <task>
   clients [--logs N] [--seed S]
                       the TypeScript package is built and tested, and its reducer compared with ours on N random logs
   uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
+  gateway [--foxwedge BINARY]
+                      SDKs and agents of others talk to `foxwedge serve`, across formats; see docs/gateway/clients.md
   postgres -- COMMAND
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
   chaos [kills|cuts|flips|power|faults|race|cluster]… [--rounds N] [--seed S]
                       processes killed, files damaged, disks without power, clusters in trouble; see docs/runs/reliability.md
+  bench gateway [--scenario NAME]… [--seconds S] [--rounds R] [--foxwedge BINARY]
+                      what the gateway costs beside a bare relay, on this machine; see docs/benchmarks.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";
@@ -54,10 +61,12 @@ fn main() -> ExitCode {
         ["transcript", "--write"] => transcript::write(),
         ["sdks", rest @ ..] => sdks::run(rest),
         ["uis", rest @ ..] => uis::run(rest),
+        ["gateway", rest @ ..] => gateway::run(rest),
         ["clients", rest @ ..] => clients::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["chaos", rest @ ..] => chaos::run(rest),
+        ["bench", rest @ ..] => bench::run(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

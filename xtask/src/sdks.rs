@@ -10,9 +10,7 @@ mod fixture;
 mod convert;
 mod reader;
 pub(crate) mod install;
-mod ask;
 mod verdict;
-mod table;
 
 use std::{
     env, fs,
@@ -22,7 +20,11 @@ use std::{
 
 use foxwedge_core::Wire;
 
-use crate::{Outcome, workspace};
+use crate::{
+    Outcome,
+    judges::{Question as _, Table, ask},
+    workspace,
+};
 use convert::Foxwedge;
 use fixture::Fixture;
 use install::Shelf;
@@ -54,7 +56,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
             .map(|shelf| {
                 let jobs = jobs(&scenes, shelf.language);
                 scope.spawn(move || {
-                    let answers = ask::all(shelf, &jobs)?;
+                    let answers = ask(shelf.language.name(), shelf.command(), &jobs)?;
                     Ok::<_, String>((shelf, jobs.into_iter().zip(answers).collect::<Vec<_>>()))
                 })
             })
@@ -63,16 +65,33 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         joined.map(|it| it.unwrap_or_else(|_| Err("a reader panicked".to_owned()))).collect()
     });
     let answers: Result<Vec<_>, String> = answers;
-    let mut table = table::Table::default();
+    let mut table = Table::new(["format", "SDK", "language", "reader"], ["jobs", "ok"]);
     for (shelf, answered) in answers? {
         for (job, answer) in answered {
-            table.add(shelf, &job, verdict::judge(&job, &answer));
+            let [jobs, ok] = table.row((job.target, job.language, job.way), || who(shelf, &job));
+            *jobs += 1;
+            match verdict::judge(&job, &answer) {
+                Ok(()) => *ok += 1,
+                Err(trouble) => table.trouble(&job.told(), &trouble),
+            }
         }
     }
-    for scene in scenes.iter().filter(|scene| scene.path.is_err()) {
-        table.unconverted(scene);
+    for scene in &scenes {
+        if let Err(trouble) = &scene.path {
+            let (from, to) = (scene.fixture.wire.name(), scene.target.name());
+            let path = scene.fixture.path.display();
+            table.trouble(&format!("convert --from {from} --to {to} {path}"), trouble);
+        }
     }
     table.print()
+}
+
+/// Who reads: the first columns of the table.
+fn who(shelf: &Shelf, job: &Job<'_>) -> [String; 4] {
+    let package = job.language.package(job.target).unwrap_or_default();
+    let sdk = format!("{package} {}", shelf.version(package));
+    let (format, language, way) = (job.target.name(), job.language.name(), job.way.name());
+    [format.to_owned(), sdk, language.to_owned(), way.to_owned()]
 }
 
 /// A document that SDKs are to read, and the fixture that says what it says.

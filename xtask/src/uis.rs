@@ -10,14 +10,16 @@ mod run;
 mod reader;
 mod fault;
 mod shelf;
-mod ask;
 mod verdict;
-mod table;
 
 use std::env;
 
-use crate::{Outcome, sdks};
-use reader::Job;
+use crate::{
+    Outcome,
+    judges::{Question as _, Table, ask},
+    sdks,
+};
+use reader::{Job, Reader};
 
 /// How many random runs of each kind are read, unless somebody says so.
 const RANDOM: u64 = 100;
@@ -43,10 +45,19 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     };
     let runs = run::all(random)?;
     let jobs: Vec<Job<'_>> = runs.iter().flat_map(reader::jobs).collect();
-    let answers = ask::all(&shelf, &jobs)?;
-    let mut table = table::Table::default();
+    let answers = ask("node", shelf.command(), &jobs)?;
+    let mut table = Table::new(["format", "client"], ["streams", "ok", "faults", "found"]);
     for (job, answer) in jobs.iter().zip(&answers) {
-        table.add(&shelf, job, verdict::judge(job, answer));
+        let [streams, ok, faults, found] = table.row(job.reader, || {
+            let Reader { format, version, package } = job.reader;
+            [format!("{} {version}", format.name()), shelf.client(package)]
+        });
+        let (all, right) = if job.fault.is_some() { (faults, found) } else { (streams, ok) };
+        *all += 1;
+        match verdict::judge(job, answer) {
+            Ok(()) => *right += 1,
+            Err(trouble) => table.trouble(&job.told(), &trouble),
+        }
     }
     table.print()
 }

@@ -31,11 +31,17 @@ impl File {
     }
 }
 
-/// Every text file of the workspace, in order; built and hidden-by-git things are left out.
+/// Folders that hold what was built or fetched, wherever they are. Git does not keep them, either.
+const BUILT: [&str; 4] = ["node_modules", "dist", "build", ".git"];
+
+/// What cargo builds. Only in the folder of the workspace: elsewhere it is a name like any other.
+const TARGET: &str = "target";
+
+/// Every text file of the workspace, in order; what was built or fetched is left out.
 pub(crate) fn files() -> Result<Vec<File>, String> {
     let root = root();
     let mut paths = Vec::new();
-    walk(&root, &mut paths)?;
+    walk(&root, &root, &mut paths)?;
     paths.sort();
     let mut files = Vec::new();
     for path in paths {
@@ -48,15 +54,14 @@ pub(crate) fn files() -> Result<Vec<File>, String> {
     Ok(files)
 }
 
-fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
+fn walk(root: &Path, folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for entry in entries {
         let entry = entry.map_err(|error| format!("{}: {error}", folder.display()))?;
         let path = entry.path();
-        let name = entry.file_name();
         if path.is_dir() {
-            if !["target", ".git"].contains(&name.to_string_lossy().as_ref()) {
-                walk(&path, paths)?;
+            if !is_built(&inside(root, &path)) {
+                walk(root, &path, paths)?;
             }
         } else {
             paths.push(path);
@@ -65,9 +70,54 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
+fn is_built(folder: &str) -> bool {
+    let name = folder.rsplit('/').next().unwrap_or(folder);
+    folder == TARGET || BUILT.contains(&name)
+}
+
 fn inside(root: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(root).unwrap_or(path);
     let names: Vec<String> =
         inner.components().map(|name| name.as_os_str().to_string_lossy().into_owned()).collect();
     names.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_built_or_fetched_is_left_out_wherever_it_is() {
+        let root = std::env::temp_dir().join(format!("foxwedge-workspace-{}", std::process::id()));
+        let kept =
+            ["build.rs", "clients/dist.ts", "crates/a/src/build.rs", "crates/a/src/target/b.rs"];
+        let left_out = [
+            ".git/config",
+            "target/debug/a.rs",
+            "clients/typescript/node_modules/b/c.rs",
+            "clients/typescript/dist/d.js",
+            "clients/typescript/build/deep/e.rs",
+        ];
+        for file in kept.iter().chain(&left_out) {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        }
+        let mut paths = Vec::new();
+        walk(&root, &root, &mut paths).expect("the files");
+        let mut found: Vec<String> = paths.iter().map(|path| inside(&root, path)).collect();
+        found.sort();
+        fs::remove_dir_all(&root).expect("the folder goes");
+        assert_eq!(found, kept);
+    }
+
+    #[test]
+    fn git_keeps_nothing_in_a_folder_that_is_left_out() {
+        let listed = std::process::Command::new("git").arg("ls-files").current_dir(root()).output();
+        let Ok(listed) = listed else { return };
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        let is_left_out =
+            |path: &&str| path.match_indices('/').any(|(at, _)| is_built(&path[..at]));
+        assert_eq!(listed.lines().filter(is_left_out).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
 }

@@ -289,7 +289,7 @@ impl<'s, 'a> State<'s, 'a> {
     /// Nothing but reasoning and white space.
     fn is_hollow(&self, index: u32) -> bool {
         self.parts(index).iter().all(|part| match &part.kind {
-            Kind::Reasoning(_) | Kind::Text(Text::Empty | Text::Blank) => true,
+            Kind::Reasoning(_) | Kind::Text(Text::Empty | Text::Blank | Text::Missing) => true,
             Kind::Text(_)
             | Kind::Media
             | Kind::Call(_)

@@ -278,6 +278,8 @@ pub enum Text {
     Trailing,
     /// Nothing, but it carries a signature.
     Signature,
+    /// A text block that has no text at all.
+    Missing,
 }
 
 /// How reasoning is bound to its maker.
@@ -304,6 +306,8 @@ pub struct Call<'a> {
     pub arguments: Arguments,
     /// Carries a thought signature.
     pub signed: bool,
+    /// Says of which type it is, where the format asks for that.
+    pub typed: bool,
 }
 
 /// An answer of the client.
@@ -357,6 +361,10 @@ pub enum Arguments {
     Broken,
     /// Of another wrong type.
     WrongType,
+    /// The free text of a custom call is not there.
+    NoInput,
+    /// The free text of a custom call is no text.
+    OddInput,
 }
 
 /// What an answer says.
@@ -372,6 +380,8 @@ pub enum Output {
     Null,
     /// No such field.
     Missing,
+    /// Something, in a form that the format does not take.
+    Odd,
 }
 
 impl Family {

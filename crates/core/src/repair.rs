@@ -138,6 +138,10 @@ pub struct Patch {
     pub trim: bool,
     /// Media leaves the answer; these words point to where it went.
     pub pointer: Option<&'static str>,
+    /// The content of an answer is told in a form that the format takes.
+    pub told: bool,
+    /// A call says of which type it is.
+    pub typed: bool,
 }
 
 impl Patch {
@@ -159,6 +163,10 @@ pub enum ArgumentsFix {
     Empty,
     /// Another value is wrapped into an object.
     Wrap,
+    /// Free text that is not there becomes an empty one.
+    NoText,
+    /// A value becomes free text that says the same.
+    ToText,
 }
 
 /// What changes around the list of messages.
@@ -269,7 +277,7 @@ const PHASES: [(&[u16], Phase); 10] = [
     (&[308, 301, 206], content::clear),
     (&[101, 102, 103, 104, 105, 304], pairs::mend),
     (&[201, 202, 203, 204], ids::rename),
-    (&[302, 303, 207, 107, 205, 309, 311, 312, 313, 307], content::mend),
+    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 307], content::mend),
     (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::arrange),
     (&[501, 502], reasoning::mend),
 ];

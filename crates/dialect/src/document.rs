@@ -1,12 +1,14 @@
 //! Finds the list of messages in a document and what stands around it.
 
-use foxwedge_core::{Builder, Draft, Span, Wire};
+use foxwedge_core::{Builder, Span, Wire};
 
 use crate::{
-    anthropic, bedrock, gemini,
+    Reading, anthropic, bedrock,
+    envelope::{Envelope, LIST},
+    gemini,
     json::{Scan, Scanner, Shape, Trouble, says},
     openai_chat, openai_responses,
-    outline::{Once, Reader, Want, word},
+    outline::{Once, Reader, Want},
 };
 
 /// Where the list of messages lies.
@@ -30,15 +32,12 @@ pub(crate) fn list_key(wire: Wire) -> &'static str {
 }
 
 /// Outlines a document in one pass.
-pub(crate) fn outline<'a>(
-    source: &'a str,
-    wire: Wire,
-    want: Want,
-) -> Result<(Draft<'a>, Frame), Unread> {
+pub(crate) fn outline<'a>(source: &'a str, wire: Wire, want: Want) -> Result<Reading<'a>, Unread> {
     let mut reader = Reader {
         source,
         builder: Builder::new(source, wire),
         want,
+        envelope: Envelope::default(),
         compaction: false,
         waiting: Vec::new(),
     };
@@ -47,7 +46,12 @@ pub(crate) fn outline<'a>(
     let frame = read(&mut scan, &mut reader, wire, &mut place)
         .map_err(|trouble| Unread { trouble, place: place.map(|index| (list_key(wire), index)) })?;
     reader.builder.body().surrogates = scan.lone;
-    Ok((reader.builder.finish(), frame))
+    Ok(Reading {
+        draft: reader.builder.finish(),
+        frame,
+        envelope: reader.envelope,
+        plain: !scan.respelled,
+    })
 }
 
 /// What could not be read, and in which message.
@@ -111,21 +115,27 @@ fn request<'a>(
     let mut others = false;
     let document = scan.object(|scan, key, _| {
         if key == list_key(wire).as_bytes() {
-            once.field(scan, 0, key)?;
+            once.field(scan, LIST, key)?;
             found = Some(match scan.shape()? {
                 Shape::Array => Some(list(scan, reader, wire, place)?),
-                Shape::String if wire == Wire::OpenaiResponses => scan.skip().map(|_| None)?,
+                Shape::String if wire == Wire::OpenaiResponses => {
+                    reader.envelope.input = Some(scan.skip()?);
+                    None
+                }
                 _ => return scan.trouble(format!("`{}` is not a list", list_key(wire))),
             });
             return Ok(());
         }
         others = true;
-        around(scan, reader, &mut once, key)
+        around(scan, reader, wire, &mut once, key)
     })?;
     let Some(list) = found else {
         return Err(Trouble::new(0, format!("the document has no `{}`", list_key(wire))));
     };
     let body = reader.builder.body();
+    body.model = reader.envelope.model_name(reader.source);
+    body.stateful |= reader.envelope.is_stateful();
+    body.unstored = reader.envelope.store == Some(false);
     body.request = others;
     if list.is_none() {
         // A string stands in for the one user message; there is nothing to pair.
@@ -134,52 +144,27 @@ fn request<'a>(
     Ok(Frame { document, list, object: true })
 }
 
-/// A field beside the list that says something about the conversation.
+/// A field beside the list: what it says about the conversation, and about the request.
 fn around<'a>(
     scan: &mut Scanner<'a>,
     reader: &mut Reader<'a>,
+    wire: Wire,
     once: &mut Once,
     key: &[u8],
 ) -> Scan<()> {
-    const KEYS: [&[u8]; 8] = [
-        b"model",
-        b"modelId",
-        b"previous_response_id",
-        b"conversation",
-        b"thread",
-        b"thinking",
-        b"store",
-        b"toolConfig",
-    ];
-    if let Some(bit) = (1..).zip(KEYS).find_map(|(bit, known)| (known == key).then_some(bit)) {
-        once.field(scan, bit, key)?;
-    }
-    let source = reader.source;
+    let start = scan.position();
+    let shape = scan.shape()?;
+    reader.envelope.field(scan, wire, once, key)?;
+    let value = Span::new(start, scan.position());
     let body = reader.builder.body();
     match key {
-        b"model" | b"modelId" => body.model = word(scan, source)?,
-        b"previous_response_id" | b"conversation" => {
-            if scan.shape()? != Shape::Null {
-                body.stateful = true;
-            }
-            scan.skip()?;
-        }
-        b"thread" => {
-            let value = scan.skip()?;
-            body.stateful |= says(source, value, "type").as_deref() == Some("continue");
-        }
+        // Whatever it is, it names something that lies on the server.
+        b"previous_response_id" => body.stateful |= shape != Shape::Null,
         b"thinking" => {
-            let value = scan.skip()?;
-            body.thinking = says(source, value, "type").as_deref() == Some("enabled");
+            body.thinking = says(reader.source, value, "type").as_deref() == Some("enabled");
         }
-        b"store" => body.unstored = scan.skip()?.of(source) == "false",
-        b"toolConfig" => {
-            body.tools = scan.shape()? != Shape::Null;
-            scan.skip()?;
-        }
-        _ => {
-            scan.skip()?;
-        }
+        b"toolConfig" => body.tools = shape != Shape::Null,
+        _ => {}
     }
     Ok(())
 }

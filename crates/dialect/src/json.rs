@@ -15,7 +15,7 @@ mod tape;
 mod write;
 
 pub(crate) use scanner::{Scanner, Shape};
-pub(crate) use strings::{Str, is_blank, unescape, unescape_into};
+pub(crate) use strings::{Str, is_blank, plain, unescape, unescape_into};
 pub(crate) use tape::{Object, Tape, Value};
 pub(crate) use write::{compact, escape_into, quote};
 

@@ -6,6 +6,7 @@
 
 mod json;
 mod outline;
+mod envelope;
 mod document;
 mod detect;
 mod error;
@@ -18,13 +19,18 @@ mod bedrock;
 pub mod canon;
 pub mod compact;
 pub mod convert;
+pub mod digest;
 pub mod session;
 pub mod stream;
 
 use foxwedge_core::{Draft, Profile, Question, Repair, Wire, repair};
 
+use document::Unread;
+use json::Scanner;
+
 pub use detect::{Confidence, Detection, detect};
 pub use document::Frame;
+pub use envelope::Envelope;
 pub use error::{Position, ReadError, position};
 pub use outline::Want;
 pub use splice::Patched;
@@ -36,6 +42,10 @@ pub struct Reading<'a> {
     pub draft: Draft<'a>,
     /// Where the list of messages lies.
     pub frame: Frame,
+    /// What stands around the list. Nothing, if the document is a bare list.
+    pub envelope: Envelope<'a>,
+    /// No escape in the document could be spelled in another way.
+    plain: bool,
 }
 
 /// Checks that bytes are text. Every other function takes text.
@@ -59,10 +69,16 @@ pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
 /// # Errors
 /// If the text is not JSON, or holds no list of messages of that format.
 pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadError> {
-    match document::outline(source, wire, want) {
-        Ok((draft, frame)) => Ok(Reading { draft, frame }),
-        Err(unread) => Err(ReadError::from_unread(unread)),
-    }
+    document::outline(source, wire, want).map_err(ReadError::from_unread)
+}
+
+/// Reads what stands around the list of messages of a request, whether there is a list or not.
+///
+/// # Errors
+/// If the text is not a JSON object, or says something twice of which there may be one.
+pub fn envelope(source: &str, wire: Wire) -> Result<Envelope<'_>, ReadError> {
+    let unread = |trouble| ReadError::from_unread(Unread { trouble, place: None });
+    envelope::skim(&mut Scanner::new(source), wire).map_err(unread)
 }
 
 /// What a question needs to see of a document.
@@ -74,6 +90,16 @@ impl<'a> Reading<'a> {
     /// Splices a repair of this reading into its document.
     pub fn apply(&self, repair: &Repair<'a>) -> Patched<'a> {
         splice::apply(&self.draft, self.frame, repair)
+    }
+
+    /// The value after each message, as [`digest::history`] tells it, only quicker. Where a string
+    /// stands for the only message, the value after that.
+    pub fn chain(&self, scope: u128) -> Vec<u128> {
+        let mut digest = digest::Digest::of_plain(scope, self.plain);
+        match self.envelope.input {
+            Some(input) => vec![digest.words(self.draft.source, input)],
+            None => digest.messages(&self.draft),
+        }
     }
 
     /// Repairs the document: the new text, and what was done.

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Arguments, Builder, Marks, Output, Role, Span, Text};
 
-use crate::json::{Scan, Scanner, Shape, Str, is_blank};
+use crate::{
+    envelope::Envelope,
+    json::{Scan, Scanner, Shape, Str, is_blank},
+};
 
 /// How closely to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,6 +21,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) source: &'a str,
     pub(crate) builder: Builder<'a>,
     pub(crate) want: Want,
+    /// What stands around the messages.
+    pub(crate) envelope: Envelope<'a>,
     /// The message that is being read holds the provider's own summary.
     pub(crate) compaction: bool,
     /// Parts that wait until the message's role is known.
@@ -138,6 +143,17 @@ pub(crate) fn object_arguments(scan: &mut Scanner<'_>) -> Scan<Arguments> {
     })
 }
 
+/// The free text of a custom call.
+pub(crate) fn free_text(scan: &mut Scanner<'_>) -> Scan<Arguments> {
+    let shape = scan.shape()?;
+    scan.skip()?;
+    Ok(match shape {
+        Shape::String => Arguments::Good,
+        Shape::Null => Arguments::NoInput,
+        Shape::Object | Shape::Array | Shape::Number | Shape::Bool => Arguments::OddInput,
+    })
+}
+
 /// Whether a text is a JSON object.
 pub(crate) fn is_object(text: &str) -> bool {
     let mut scan = Scanner::new(text);
@@ -153,7 +169,7 @@ pub(crate) fn output(scan: &mut Scanner<'_>) -> Scan<(Output, Span)> {
         Shape::Null => return Ok((Output::Null, span)),
         Shape::String => span.len() == 2,
         Shape::Array => span.len() < 64 && scan.blank_inside(span),
-        Shape::Object | Shape::Number | Shape::Bool => false,
+        Shape::Object | Shape::Number | Shape::Bool => return Ok((Output::Odd, span)),
     };
     Ok((if inside { Output::Empty } else { Output::Full }, span))
 }

@@ -18,7 +18,7 @@ mod blocks;
 mod quoted;
 mod arguments;
 
-pub(crate) use arguments::{Encoding, respelled};
+pub(crate) use arguments::{Encoding, respelled, told};
 pub(crate) use blocks::{Spelling, Spoken, write as write_blocks, write_parts as write_block_list};
 pub(crate) use patch::{Change, Changes, patch, patched};
 pub(crate) use quoted::{Element, Quoted};

@@ -13,9 +13,11 @@ mod write;
 mod collect;
 mod tell;
 mod converter;
+mod watcher;
 
 pub use collect::{Collection, Ending};
 pub use converter::{Converter, Finished, Options, collect, write_stream};
+pub use watcher::{Watched, Watcher};
 
 /// A frame of a stream: what one event says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,6 +13,8 @@ mod sessions;
 mod compact;
 mod convert;
 mod runs;
+mod serve;
+mod scripted;
 
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConvertArgs, Kind, Telling};
@@ -22,6 +24,8 @@ pub(crate) use runs::{
     RunEventsArgs, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs, StoreAction, StoreArgs,
     StoreExportArgs, StorePathArgs, View as RunView,
 };
+pub(crate) use scripted::ScriptedArgs;
+pub(crate) use serve::{Client, EnvArgs, ServeArgs, Shell};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{
     ExportFormat, Format, ListFormat, OutputFormat, ReportFormat, Strategy, View,
@@ -91,6 +95,12 @@ pub(crate) enum Command {
     Runs(Box<RunsArgs>),
     /// Look after the store that runs are kept in
     Store(Box<StoreArgs>),
+    /// Run the gateway: point any OpenAI or Anthropic client at it
+    Serve(Box<ServeArgs>),
+    /// Print the variables that point clients at the gateway
+    Env(EnvArgs),
+    /// Run the built-in model as a provider of its own, for tests and trials
+    Scripted(ScriptedArgs),
     /// Explain one rule
     Rule(RuleArgs),
     /// List all rules

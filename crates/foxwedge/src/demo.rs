@@ -1,13 +1,15 @@
-//! `foxwedge demo`: seven broken histories, repaired in front of you.
+//! `foxwedge demo`: seven broken histories, repaired in front of you, and one of them sent to a
+//! provider, directly and through the gateway.
 //!
 //! The inputs and the words of the providers are given; everything else on the screen is computed
-//! here and now by the engine. It needs no key, no network and no server, and it exits with zero
-//! only if every proof holds.
+//! here and now by the engine. It needs no key and no network, and it exits with zero only if every
+//! proof holds.
 
 mod stories;
 mod draw;
 mod proof;
 mod stage;
+mod gateway;
 
 use std::{
     io::{self, IsTerminal},
@@ -15,7 +17,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use foxwedge_core::{Question, Repair, Rule};
+use foxwedge_core::{Profile, Question, Repair, Rule};
 use foxwedge_dialect::{Reading, detect, read, text, want};
 
 use draw::{Marks, Mended};
@@ -43,8 +45,12 @@ fn tell_all(stage: &mut Stage<impl io::Write>) -> anyhow::Result<bool> {
     for (at, story) in STORIES.iter().enumerate() {
         proven += usize::from(tell(stage, at + 1, story)?);
     }
+    let through = match STORIES.iter().find(|story| story.profile == Profile::Anthropic) {
+        Some(story) => gateway::tell(stage, story)?,
+        None => false,
+    };
     farewell(stage, proven)?;
-    Ok(proven == STORIES.len())
+    Ok(proven == STORIES.len() && through)
 }
 
 /// Tells one story; whether its proof holds.
@@ -140,6 +146,7 @@ fn farewell(stage: &mut Stage<impl io::Write>, proven: usize) -> io::Result<()> 
         ("foxwedge fix - < request.json", "repair in a pipe"),
         ("foxwedge explain \"<error text>\"", "which rule a provider's error is about"),
         ("foxwedge rule FW101", "the page of a rule"),
+        ("foxwedge serve", "the gateway: point any client at it"),
     ];
     for (command, what) in commands {
         stage.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{what}{DIM:#}"))?;

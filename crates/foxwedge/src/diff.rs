@@ -1,6 +1,6 @@
 //! What a repair would change, message by message.
 
-use foxwedge_core::Profile;
+use foxwedge_core::{Profile, Question, Wire};
 use foxwedge_dialect::{Reading, read, session::Session, want};
 
 use crate::{
@@ -29,6 +29,18 @@ pub(crate) fn of(path: &str, source: &Source<'_>) -> Option<String> {
         return None;
     }
     Some(headed(path, &text))
+}
+
+/// What a repair for a profile changes in a request; nothing, if it is no request we can read.
+pub(crate) fn of_request(source: &str, wire: Wire, profile: Profile) -> String {
+    let mut text = String::new();
+    if let Ok(reading) = read(source, wire, want(profile)) {
+        let (patched, repair) = reading.fix(&Question::of(profile));
+        let origins = repair.slots.iter().map(|slot| slot.origin).collect();
+        let change = Change { reading: &reading, fixed: &patched.to_string(), origins, line: "" };
+        change.draw(&mut text, profile);
+    }
+    text
 }
 
 fn headed(path: &str, text: &str) -> String {

@@ -129,7 +129,7 @@ fn conversations<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Sourc
             Ok(reading) if manner.walked && !is_conversation(&reading) => {}
             Ok(reading) => {
                 note(&mut source.notes, number, &detection, ask, &question);
-                let body = Body::Wire(reading);
+                let body = Body::Wire(Box::new(reading));
                 source.documents.push(Document { base, line: None, body, question });
             }
             Err(error) if manner.walked && !is_inside(&error, piece) => {}

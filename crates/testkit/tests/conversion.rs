@@ -14,6 +14,8 @@ mod providers;
 mod requests;
 #[path = "conversion/recorded.rs"]
 mod recorded;
+#[path = "conversion/digests.rs"]
+mod digests;
 
 use foxwedge_core::{Policy, Profile, Wire};
 use foxwedge_dialect::{

@@ -207,7 +207,7 @@ fn contents_that_look_empty() {
             "a result without content",
             Wire::Anthropic,
             Anthropic,
-            r#"[{"role":"user","content":" "},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"go","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]},{"role":"assistant","content":[{"type":"tool_use","id":"u","name":"go","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"u","content":[]}]},{"role":"assistant","content":[]}]"#,
+            r#"[{"role":"user","content":"Go."},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"go","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]},{"role":"assistant","content":[{"type":"tool_use","id":"u","name":"go","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"u","content":[]}]},{"role":"assistant","content":[]}]"#,
         ),
         (
             "an empty success",

@@ -97,7 +97,7 @@ pub(super) fn shelf(language: Language, home: &Path) -> Result<Shelf, String> {
     Ok(Shelf { language, folder, pins })
 }
 
-fn with_pip(python: &str, scripts: &Path, folder: &Path) -> Result<(), String> {
+pub(crate) fn with_pip(python: &str, scripts: &Path, folder: &Path) -> Result<(), String> {
     let what = "the Python SDKs cannot be installed";
     done(what, Command::new(python).args(["-m", "venv"]).arg(folder.join("venv")))?;
     let mut pip = Command::new(python_of(folder));
@@ -134,7 +134,7 @@ fn done(what: &str, command: &mut Command) -> Result<(), String> {
 }
 
 /// A Python that is new enough, and its version.
-fn python() -> Result<(&'static str, String), String> {
+pub(crate) fn python() -> Result<(&'static str, String), String> {
     let script = "import sys; print('%d.%d' % sys.version_info[:2])";
     for program in ["python3", "python"] {
         let version = printed(Command::new(program).args(["-c", script]));
@@ -167,7 +167,7 @@ fn at_least(version: &str, least: (u32, u32)) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least
 }
 
-fn python_of(folder: &Path) -> PathBuf {
+pub(crate) fn python_of(folder: &Path) -> PathBuf {
     let venv = folder.join("venv");
     if cfg!(windows) { venv.join("Scripts/python.exe") } else { venv.join("bin/python") }
 }

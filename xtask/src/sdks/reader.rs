@@ -9,6 +9,7 @@ use super::{
     Scene,
     fixture::{Fixture, Kind},
 };
+use crate::judges::Question;
 
 /// The language of an SDK.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -83,9 +84,10 @@ impl Job<'_> {
     pub(super) fn is_source(&self) -> bool {
         self.target == self.fixture.wire
     }
+}
 
-    /// The line that the scripts take.
-    pub(super) fn line(&self) -> Value {
+impl Question for Job<'_> {
+    fn line(&self) -> Value {
         json!({
             "format": self.target.name(),
             "kind": self.fixture.kind.name(),
@@ -95,8 +97,7 @@ impl Job<'_> {
         })
     }
 
-    /// Names it to a person: what to run to see it again.
-    pub(super) fn told(&self) -> String {
+    fn told(&self) -> String {
         format!(
             "{} {} {} {} {} ({})",
             self.target.name(),

@@ -4,17 +4,51 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("foxwedge-core", &[]),
     ("foxwedge-dialect", &["foxwedge-core"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
     ("foxwedge-run", &["foxwedge-core"]),
     ("foxwedge-store", &["foxwedge-core", "foxwedge-run"]),
     ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect", "foxwedge-run", "foxwedge-store"]),
+    ("foxwedge-scripted", &["foxwedge-core", "foxwedge-dialect"]),
+    (
+        "foxwedge-engine",
+        &[
+            "foxwedge-core",
+            "foxwedge-dialect",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-store",
+            "foxwedge-scripted",
+        ],
+    ),
+    (
+        "foxwedge-gateway",
+        &[
+            "foxwedge-core",
+            "foxwedge-dialect",
+            "foxwedge-run",
+            "foxwedge-store",
+            "foxwedge-scripted",
+            "foxwedge-engine",
+        ],
+    ),
     (
         "foxwedge",
-        &["foxwedge-core", "foxwedge-dialect", "foxwedge-tokens", "foxwedge-run", "foxwedge-store"],
+        &[
+            "foxwedge-core",
+            "foxwedge-dialect",
+            "foxwedge-tokens",
+            "foxwedge-run",
+            "foxwedge-store",
+            "foxwedge-scripted",
+            "foxwedge-engine",
+            "foxwedge-gateway",
+        ],
     ),
+    // Measures the gateway from outside; only its benchmarks look into it.
+    ("foxwedge-bench", &[]),
     ("xtask", &["foxwedge-core", "foxwedge-run", "foxwedge-testkit"]),
 ];
 

@@ -10,6 +10,7 @@ use super::{
     fault::{self, Fault},
     run::{Kind, Run},
 };
+use crate::judges::Question;
 
 /// A client and what it is given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -59,9 +60,8 @@ pub(super) struct Job<'a> {
     stream: String,
 }
 
-impl Job<'_> {
-    /// As the script wants it.
-    pub(super) fn line(&self) -> Value {
+impl Question for Job<'_> {
+    fn line(&self) -> Value {
         json!({
             "format": self.reader.format.name(),
             "reader": self.reader.package,
@@ -71,14 +71,15 @@ impl Job<'_> {
         })
     }
 
-    /// As a person wants it.
-    pub(super) fn told(&self) -> String {
+    fn told(&self) -> String {
         let Reader { format, version, package } = self.reader;
         let fault = self.fault.as_ref().map(|fault| format!(", {fault}")).unwrap_or_default();
         let (name, kind) = (&self.run.name, self.run.kind);
         format!("{name} ({kind:?}{fault}) as {} {version} by {package}", format.name())
     }
+}
 
+impl Job<'_> {
     /// The stream itself.
     pub(super) fn stream(&self) -> &str {
         &self.stream

@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
         match &kind {
             Kind::Text(text) => {
                 match text {
-                    Text::Empty | Text::Blank => facts.note(Facts::HOLLOW_TEXT),
+                    Text::Empty | Text::Blank | Text::Missing => facts.note(Facts::HOLLOW_TEXT),
                     Text::Full | Text::Trailing | Text::Signature => {}
                 }
                 if self.call_seen {
@@ -77,14 +77,21 @@ impl<'a> Builder<'a> {
                 if call.signed {
                     facts.note(Facts::SIGNED_CALL);
                 }
+                if !call.typed {
+                    facts.note(Facts::UNTYPED_CALL);
+                }
             }
             Kind::Answer(answer) => {
                 if self.others {
                     facts.note(Facts::ANSWER_AFTER_TEXT);
                 }
                 self.answers = true;
-                if answer.output != Output::Full {
-                    facts.note(Facts::HOLLOW_ANSWER);
+                match answer.output {
+                    Output::Full => {}
+                    Output::Odd => facts.note(Facts::ODD_ANSWER),
+                    Output::Empty | Output::EmptyError | Output::Null | Output::Missing => {
+                        facts.note(Facts::HOLLOW_ANSWER);
+                    }
                 }
                 if answer.media {
                     facts.note(Facts::MEDIA_ANSWER);
@@ -162,10 +169,15 @@ impl<'a> Builder<'a> {
         match message.role {
             Role::Unknown => facts.note(Facts::UNKNOWN_ROLE),
             Role::System | Role::Developer => facts.note(Facts::SYSTEM),
+            // Only some know the legacy role of an answer.
+            Role::Neutral if layout == Layout::Chat => facts.note(Facts::UNKNOWN_ROLE),
             Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
         }
         if layout == Layout::Chat && calls && message.content != Content::Text {
             facts.note(Facts::NULL_BESIDE_CALLS);
+        }
+        if layout == Layout::Items && message.first == message.last {
+            facts.note(Facts::HOLLOW_MESSAGE);
         }
         if layout != Layout::Items && message.role != Role::Answer {
             // In a chat message reasoning is a field beside the content.

@@ -52,6 +52,10 @@ impl Facts {
     pub const USER_AFTER_ANSWER: Facts = Facts(1 << 21);
     /// Something is wrong with the file around the conversation.
     pub const FLAWED: Facts = Facts(1 << 22);
+    /// A call that does not say of which type it is.
+    pub const UNTYPED_CALL: Facts = Facts(1 << 23);
+    /// An answer whose content has a form that its format does not take.
+    pub const ODD_ANSWER: Facts = Facts(1 << 24);
 
     /// Whether any fact of `other` occurs.
     pub fn any(self, other: Facts) -> bool {

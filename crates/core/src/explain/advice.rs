@@ -115,6 +115,13 @@ advice! {
     EMPTY_ANSWER:
         "A tool result has no content. Run `foxwedge fix FILE`: it becomes `(no output)`.",
         "某个工具结果没有内容。请运行 `foxwedge fix FILE`：内容会写为 `(no output)`。";
+    MALFORMED_ANSWER:
+        "The content of a tool result is of a type that the provider does not take, such as an object where text belongs. \
+        Run `foxwedge fix FILE`: it says the same in the right form, and nothing is lost.",
+        "某个工具结果的内容类型不被服务商接受，例如应为文本的地方是一个对象。请运行 `foxwedge fix FILE`：内容会以正确的形式表达同样的意思，不会丢失任何内容。";
+    UNTYPED_CALL:
+        "A tool call does not say of which type it is. Run `foxwedge fix FILE`: the type is written.",
+        "某个工具调用没有写明它的类型。请运行 `foxwedge fix FILE`：会补上类型。";
     NULL_CONTENT:
         "An assistant message with calls has `content: null`, and this provider wants a string. Run \
         `foxwedge fix --profile strict FILE`: it becomes an empty string.",

@@ -1,7 +1,7 @@
 //! The wordings we know, in the order they are tried: what is more particular stands first.
 //!
 //! A wording is a list of fragments that must all occur, one behind the other. They are written as the provider writes
-//! them; only their letters and digits count.
+//! them; only their letters and digits count, and `#` stands for a number.
 
 mod reasoning;
 mod pairing;
@@ -49,13 +49,14 @@ const fn rule(
     Group { verdict: Verdict::Rule { code, also, advice }, texts }
 }
 
-/// Declared tools, not calls.
+/// Declared tools, not calls; parts of messages.
 const ELSEWHERE: &[Group] = &[Group {
     verdict: Verdict::Elsewhere,
     texts: &[
         ("openai", &["Invalid 'tools': array too long"]),
         ("openai", &["Invalid 'tools[", "].function.name'"]),
         ("anthropic", &["tools.", ".custom.name: String should match pattern"]),
+        ("openai", &["Missing required parameter: 'input[#].content[#]."]),
     ],
 }];
 

@@ -192,7 +192,7 @@ fn every_advice_names_a_command_in_both_languages() {
 fn every_row_of_the_table_can_be_reached() {
     for group in table::GROUPS.iter().copied().flatten() {
         for (provider, fragments) in group.texts {
-            let text = fragments.join(" … ");
+            let text = fragments.join(" … ").replace('#', "7");
             let (_, found) = find(&Squeezed::new(&text)).expect("its own row");
             let same = match group.verdict {
                 Verdict::Rule { code: 202, .. } => matches!(code(&text), 201 | 202),

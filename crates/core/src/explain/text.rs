@@ -136,14 +136,18 @@ impl Squeezed {
         squeezed
     }
 
-    /// Whether all fragments occur, one behind the other. `buffer` is scratch space.
+    /// Whether all fragments occur, one behind the other; `#` in a fragment stands for a number.
+    /// `buffer` is scratch space.
     pub(super) fn holds(&self, fragments: &[&str], buffer: &mut String) -> bool {
         let mut rest = self.letters.as_str();
         fragments.iter().all(|fragment| {
             buffer.clear();
-            fragment.chars().for_each(|char| push(buffer, char));
-            match rest.split_once(buffer.as_str()) {
-                Some((_, behind)) => {
+            fragment.chars().for_each(|char| match char {
+                '#' => buffer.push('#'),
+                char => push(buffer, char),
+            });
+            match behind(rest, buffer) {
+                Some(behind) => {
                     rest = behind;
                     true
                 }
@@ -159,6 +163,27 @@ impl Squeezed {
         let place = |at: usize| self.places.get(at).copied().unwrap_or_default();
         let found = self.letters.match_indices(wanted.as_str());
         found.map(|(at, _)| (place(at).0, place(at + wanted.len().saturating_sub(1)).1)).collect()
+    }
+}
+
+/// What stands behind the first place that a fragment fits.
+fn behind<'a>(letters: &'a str, fragment: &str) -> Option<&'a str> {
+    let Some((head, tail)) = fragment.split_once('#') else {
+        return letters.split_once(fragment).map(|(_, behind)| behind);
+    };
+    let places = letters.match_indices(head).filter_map(|(at, _)| letters.get(at + head.len()..));
+    places.into_iter().find_map(|rest| after_number(rest, tail))
+}
+
+/// What stands behind a number and the rest of a fragment.
+fn after_number<'a>(letters: &'a str, tail: &str) -> Option<&'a str> {
+    let rest = letters.trim_start_matches(|char: char| char.is_ascii_digit());
+    if rest.len() == letters.len() {
+        return None;
+    }
+    match tail.split_once('#') {
+        Some((next, tail)) => after_number(rest.strip_prefix(next)?, tail),
+        None => rest.strip_prefix(tail),
     }
 }
 

@@ -1,13 +1,13 @@
 //! What messages say: arguments, names, empty answers, empty texts, empty messages.
 
-use super::{ArgumentsFix, Piece, ids::hash, media, work::Work};
+use super::{ArgumentsFix, Piece, Slot, ids::hash, media, work::Work};
 use crate::{
     check::{Question, check, shown},
-    draft::{Arguments, Content, Draft, Kind, Marks, Text},
+    draft::{Arguments, Content, Draft, Kind, Layout, Marks, Output, Role, Text},
     placeholder,
     profile::Profile,
     report::Strategy,
-    rules::RuleSet,
+    rules::{RuleSet, empty_text},
 };
 
 /// Removes what says nothing (FW308, FW301) and what nobody can resolve (FW206).
@@ -23,12 +23,14 @@ pub(super) fn clear(work: &mut Work<'_, '_>, found: RuleSet) {
     }
 }
 
-/// Mends FW302, FW303, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
+/// Mends FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
 pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
     type Mend = fn(&mut Work<'_, '_>);
-    let mends: [(u16, Mend); 10] = [
+    let mends: [(u16, Mend); 12] = [
         (302, arguments),
+        (316, types),
         (303, outputs),
+        (315, odd_outputs),
         (207, names),
         (107, answer_names),
         (205, item_ids),
@@ -55,7 +57,9 @@ pub(super) fn places(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<u
 
 fn arguments(work: &mut Work<'_, '_>) {
     let draft = work.draft();
-    let strict = work.question.profile == Profile::Strict;
+    let profile = work.question.profile;
+    let strict = profile == Profile::Strict;
+    let texts = strict || matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses);
     for at in places(work, &draft, 302) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
@@ -68,6 +72,9 @@ fn arguments(work: &mut Work<'_, '_>) {
                 Arguments::RawString => ArgumentsFix::ToObject,
                 Arguments::Broken => ArgumentsFix::Mend,
                 Arguments::WrongType => ArgumentsFix::Wrap,
+                Arguments::NoInput | Arguments::OddInput if !texts => continue,
+                Arguments::NoInput => ArgumentsFix::NoText,
+                Arguments::OddInput => ArgumentsFix::ToText,
             };
             call.arguments = Arguments::Good;
             piece.patch.arguments = Some(fix);
@@ -85,13 +92,46 @@ fn outputs(work: &mut Work<'_, '_>) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
             let Kind::Answer(answer) = &mut piece.part.kind else { continue };
-            if answer.output != crate::draft::Output::Full {
-                answer.output = crate::draft::Output::Full;
+            if !matches!(answer.output, Output::Full | Output::Odd) {
+                answer.output = Output::Full;
                 piece.patch.output = Some(words.into());
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
         work.note(303, Strategy::Recode, at, ids, format!("the empty answer says `{words}`"));
+    }
+}
+
+fn odd_outputs(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    for at in places(work, &draft, 315) {
+        let mut ids = Vec::new();
+        for piece in &mut work.touch(at).pieces {
+            let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+            if answer.output == Output::Odd {
+                answer.output = Output::Full;
+                piece.patch.told = true;
+                ids.extend(answer.id.as_deref().map(str::to_owned));
+            }
+        }
+        let note = "the answer says the same in a form that the provider takes".to_owned();
+        work.note(315, Strategy::Recode, at, ids, note);
+    }
+}
+
+fn types(work: &mut Work<'_, '_>) {
+    let draft = work.draft();
+    for at in places(work, &draft, 316) {
+        let mut ids = Vec::new();
+        for piece in &mut work.touch(at).pieces {
+            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            if !call.typed {
+                call.typed = true;
+                piece.patch.typed = true;
+                ids.extend(call.id.as_deref().map(str::to_owned));
+            }
+        }
+        work.note(316, Strategy::Recode, at, ids, "the call says of which type it is".to_owned());
     }
 }
 
@@ -199,15 +239,10 @@ fn unstored(work: &mut Work<'_, '_>) {
 }
 
 fn empty_texts(work: &mut Work<'_, '_>) {
-    let blank_too = matches!(work.question.profile, Profile::Bedrock | Profile::Strict);
+    let (profile, wire) = (work.question.profile, work.input.wire);
     let draft = work.draft();
     for at in places(work, &draft, 308) {
-        let hollow = |piece: &Piece<'_>| match piece.part.kind {
-            Kind::Text(Text::Empty) => true,
-            Kind::Text(Text::Blank) => blank_too,
-            _ => false,
-        };
-        work.open(at).keep(|piece| !hollow(piece));
+        work.open(at).keep(|piece| !empty_text::is_refused(profile, wire, &piece.part.kind));
         work.note(
             308,
             Strategy::Drop,
@@ -271,11 +306,16 @@ fn empty_messages(work: &mut Work<'_, '_>) {
     // A request has to say something: the last message stays, and says that it was empty.
     if draft.body.request && empty.len() == work.slots.len() {
         let words = placeholder::no_output(work.policy().language);
+        let items = work.input.layout() == Layout::Items;
         let user = work.slots.iter().rposition(|slot| slot.role.is_user());
         if let Some(at) = user {
             let slot = work.touch(at);
             slot.pieces = vec![Piece::words(words)];
             slot.content = Content::List;
+            // An item is not put together from pieces: another takes its place.
+            if items {
+                work.slots[at] = Slot::say(Role::User, words);
+            }
             work.note(
                 301,
                 Strategy::Recode,

@@ -264,10 +264,9 @@ fn remove_calls(
         if slot.role.is_assistant() && !slot.pieces.iter().any(Piece::is_call) {
             slot.keep(|piece| !piece.is_reasoning());
         }
-        let speaks = slot
-            .pieces
-            .iter()
-            .any(|piece| !matches!(piece.part.kind, Kind::Text(Text::Empty | Text::Blank)));
+        let speaks = slot.pieces.iter().any(|piece| {
+            !matches!(piece.part.kind, Kind::Text(Text::Empty | Text::Blank | Text::Missing))
+        });
         gone[at] |= !speaks;
     }
 }

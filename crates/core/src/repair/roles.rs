@@ -2,7 +2,7 @@
 
 use super::work::Work;
 use crate::{
-    draft::{Marks, Role},
+    draft::{Layout, Marks, Role},
     profile::Profile,
     report::Strategy,
     rules::RuleSet,
@@ -10,17 +10,17 @@ use crate::{
 
 /// Gives every message a role its provider knows (FW407).
 pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
+    let few =
+        matches!(work.question.profile, Profile::Mistral | Profile::Deepseek | Profile::Strict);
+    let chat = work.input.layout() == Layout::Chat;
     for at in 0..work.slots.len() {
         let (role, note) = match work.slots[at].role {
             Role::Unknown if work.slots[at].marks.has(Marks::MODEL) => {
                 (Role::Assistant, "the message is the model's")
             }
             Role::Unknown => (Role::User, "the message is read as the user's"),
-            Role::Developer
-                if matches!(work.question.profile, Profile::Mistral | Profile::Strict) =>
-            {
-                (Role::System, "`developer` becomes `system`")
-            }
+            Role::Developer if few => (Role::System, "`developer` becomes `system`"),
+            Role::Neutral if few && chat => (Role::User, "`function` becomes `user`"),
             _ => continue,
         };
         let slot = work.touch(at);

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     summary: "a second answer to one call",
     explain: include_str!("duplicate_answer.md"),
     applies: &[
-        (OpenaiChat, Likely),
+        (OpenaiChat, Sure),
         (OpenaiResponses, Likely),
         (Anthropic, Sure),
         (Gemini, Likely),

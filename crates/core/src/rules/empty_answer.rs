@@ -46,18 +46,17 @@ fn is_refused(view: &View<'_, '_>, answer: &Answer<'_>) -> bool {
     let profile = view.profile();
     let strict = profile == Profile::Strict;
     let nothing = matches!(answer.output, Output::Null | Output::Missing);
+    let empty = !matches!(answer.output, Output::Full | Output::Odd);
     match view.draft.wire {
         Wire::Gemini => false,
         Wire::OpenaiChat => {
-            nothing && matches!(profile, Profile::OpenaiChat | Profile::Mistral)
-                || strict && answer.output != Output::Full
+            nothing && matches!(profile, Profile::OpenaiChat | Profile::Mistral) || strict && empty
         }
         Wire::OpenaiResponses => {
             matches!(answer.family, Family::Function | Family::Custom)
-                && (nothing && profile == Profile::OpenaiResponses
-                    || strict && answer.output != Output::Full)
+                && (nothing && profile == Profile::OpenaiResponses || strict && empty)
         }
-        Wire::Anthropic => strict && answer.output != Output::Full,
+        Wire::Anthropic => strict && empty,
         Wire::Bedrock => {
             matches!(profile, Profile::Bedrock | Profile::Strict)
                 && (nothing || answer.output == Output::EmptyError)

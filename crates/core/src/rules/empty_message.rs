@@ -20,9 +20,11 @@ pub(super) const RULE: Rule = Rule {
         (Gemini, Sure),
         (Bedrock, Likely),
         (Mistral, Sure),
+        (Deepseek, Sure),
+        (OpenaiResponses, Sure),
         (Strict, Sure),
     ],
-    layouts: &[Chat, Blocks],
+    layouts: &[Chat, Blocks, Items],
     needs: Facts::HOLLOW_MESSAGE.or(Facts::HOLLOW_TEXT),
     check,
 };
@@ -33,8 +35,11 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         if !is_empty(view, message, parts) {
             continue;
         }
+        // The last reply may be empty; its field has to be there.
+        let there = matches!(message.content, Content::Text | Content::List);
         let final_assistant = at == last && message.role.is_assistant();
         if final_assistant
+            && there
             && view.profile() == Profile::Anthropic
             && view.layout() == Layout::Blocks
         {
@@ -56,10 +61,16 @@ fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool 
     let strict = profile == Profile::Strict;
     let hollow = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
     match view.layout() {
-        Layout::Items => false,
+        Layout::Items => {
+            let asked = matches!(profile, Profile::OpenaiResponses | Profile::Strict);
+            let message_item = !matches!(message.role, Role::Answer | Role::Neutral);
+            let nothing = matches!(message.content, Content::Absent | Content::Null);
+            asked && message_item && nothing && parts.is_empty()
+        }
         Layout::Chat => {
-            let (user, assistant) = (message.role.is_user(), message.role.is_assistant());
-            if message.marks.has(Marks::OTHER_BODY) || !(user || assistant) {
+            let (assistant, system) = (message.role.is_assistant(), message.role.is_system());
+            let speaker = message.role.is_user() || assistant || system;
+            if message.marks.has(Marks::OTHER_BODY) || !speaker {
                 return false;
             }
             if parts.iter().any(|part| matches!(part.kind, Kind::Call(_))) {
@@ -68,13 +79,14 @@ fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool 
             let asked = match profile {
                 Profile::OpenaiChat | Profile::Strict => true,
                 Profile::Mistral => assistant,
+                Profile::Deepseek => assistant && message.content != Content::List,
                 _ => return false,
             };
             let body = || parts.iter().filter(|part| !matches!(part.kind, Kind::Reasoning(_)));
             let nothing = match message.content {
                 Content::Absent | Content::Null | Content::Other => true,
                 Content::List => body().next().is_none(),
-                Content::Text => strict && body().all(hollow),
+                Content::Text => strict && !system && body().all(hollow),
             };
             asked && nothing
         }
@@ -89,11 +101,7 @@ fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool 
                 _ => {
                     matches!(profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict)
                         && (parts.is_empty()
-                            || message.content == Content::Text
-                                && parts.iter().all(|part| {
-                                    matches!(part.kind, Kind::Text(Text::Empty))
-                                        || profile != Profile::Anthropic && hollow(part)
-                                }))
+                            || message.content == Content::Text && parts.iter().all(hollow))
                 }
             }
         }

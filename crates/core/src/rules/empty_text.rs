@@ -1,10 +1,10 @@
 #![doc = include_str!("empty_text.md")]
 
 use super::prelude::*;
-use crate::draft::{Content, Kind, Text};
+use crate::draft::{Content, Kind, Text, Wire};
 use crate::{
     check::{Notes, View},
-    draft::{Facts, Layout},
+    draft::Facts,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -14,27 +14,27 @@ pub(super) const RULE: Rule = Rule {
     name: "empty-text",
     summary: "an empty text block",
     explain: include_str!("empty_text.md"),
-    applies: &[(Anthropic, Sure), (Gemini, Likely), (Bedrock, Sure), (Strict, Sure)],
+    applies: &[
+        (OpenaiChat, Sure),
+        (Anthropic, Sure),
+        (Gemini, Likely),
+        (Bedrock, Sure),
+        (Mistral, Likely),
+        (Deepseek, Likely),
+        (Strict, Sure),
+    ],
     layouts: &[Chat, Blocks],
     needs: Facts::HOLLOW_TEXT,
     check,
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let profile = view.profile();
     for (at, message, parts) in view.messages() {
-        if message.content != Content::List
-            || view.layout() == Layout::Chat && profile != Profile::Strict
-        {
+        if message.content != Content::List {
             continue;
         }
         for part in parts {
-            let refused = match part.kind {
-                Kind::Text(Text::Empty) => true,
-                Kind::Text(Text::Blank) => matches!(profile, Profile::Bedrock | Profile::Strict),
-                _ => false,
-            };
-            if refused {
+            if is_refused(view.profile(), view.draft.wire, &part.kind) {
                 notes.add(
                     at,
                     part.span,
@@ -43,5 +43,19 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
                 );
             }
         }
+    }
+}
+
+/// Whether the profile's provider takes offence at an empty block of text.
+pub(crate) fn is_refused(profile: Profile, wire: Wire, kind: &Kind<'_>) -> bool {
+    let Kind::Text(text) = kind else { return false };
+    let chat = wire == Wire::OpenaiChat;
+    match (text, profile) {
+        (Text::Full | Text::Trailing | Text::Signature, _) => false,
+        (_, Profile::Strict) => true,
+        (Text::Missing, Profile::OpenaiChat | Profile::Mistral | Profile::Deepseek) => chat,
+        (Text::Empty | Text::Missing, Profile::Gemini) => !chat,
+        (_, Profile::Anthropic | Profile::Bedrock) => !chat,
+        _ => false,
     }
 }

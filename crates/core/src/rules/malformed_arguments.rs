@@ -36,6 +36,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek
     );
     let blocks = view.layout() == Layout::Blocks;
+    let texts = strict || matches!(view.profile(), Profile::OpenaiChat | Profile::OpenaiResponses);
     for (at, part, call) in view.calls() {
         let what = match call.arguments {
             Arguments::Good => continue,
@@ -45,6 +46,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             Arguments::RawString => "has arguments as a string, not as an object",
             Arguments::Broken => "has arguments that are not a JSON object",
             Arguments::WrongType => "has arguments of a wrong type",
+            Arguments::NoInput | Arguments::OddInput if !texts => continue,
+            Arguments::NoInput => "has no input",
+            Arguments::OddInput => "has an input that is no text",
         };
         if strict || blocks && objects || !blocks && strings {
             let text = format!("call {} {what}", shown(call.id.as_deref()));

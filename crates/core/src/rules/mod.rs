@@ -29,13 +29,15 @@ mod misplaced_block;
 mod answer_after_text;
 mod content_after_call;
 mod media_in_answer;
-mod empty_text;
+pub(crate) mod empty_text;
 mod empty_call_list;
 mod shared_answer_message;
 mod null_content;
 mod trailing_whitespace;
 mod lone_surrogate;
 mod empty_history;
+mod malformed_answer;
+mod untyped_call;
 mod first_not_user;
 mod role_order;
 mod trailing_assistant;
@@ -126,6 +128,8 @@ pub const ALL: &[&Rule] = &[
     &trailing_whitespace::RULE,
     &lone_surrogate::RULE,
     &empty_history::RULE,
+    &malformed_answer::RULE,
+    &untyped_call::RULE,
     &first_not_user::RULE,
     &role_order::RULE,
     &trailing_assistant::RULE,

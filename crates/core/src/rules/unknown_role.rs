@@ -1,7 +1,7 @@
 #![doc = include_str!("unknown_role.md")]
 
 use super::prelude::*;
-use crate::draft::Role;
+use crate::draft::{Layout, Role};
 use crate::{
     check::{Notes, View},
     draft::Facts,
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         (Gemini, Sure),
         (Bedrock, Sure),
         (Mistral, Sure),
-        (Deepseek, Likely),
+        (Deepseek, Sure),
         (Strict, Sure),
     ],
     layouts: &[Chat, Blocks, Items],
@@ -30,11 +30,13 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let few = matches!(view.profile(), Profile::Mistral | Profile::Deepseek | Profile::Strict);
     for (at, message, _) in view.messages() {
         let what = match message.role {
             Role::Unknown => "the role is missing or unknown",
-            Role::Developer if matches!(view.profile(), Profile::Mistral | Profile::Strict) => {
-                "the provider does not know the role `developer`"
+            Role::Developer if few => "the provider does not know the role `developer`",
+            Role::Neutral if few && view.layout() == Layout::Chat => {
+                "the provider does not know the role `function`"
             }
             _ => continue,
         };

@@ -130,10 +130,15 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
     let Some(kind) = kind else { return scan.trouble("a block has no `type`") };
     let seal = if sealed { Seal::Signed } else { Seal::Unsigned };
     let kind = match &*kind.text(source) {
-        "text" => Kind::Text(says.unwrap_or(Text::Empty)),
-        "tool_use" => {
-            Kind::Call(Call { id, name, family: Family::Function, arguments, signed: false })
-        }
+        "text" => Kind::Text(says.unwrap_or(Text::Missing)),
+        "tool_use" => Kind::Call(Call {
+            id,
+            name,
+            family: Family::Function,
+            arguments,
+            signed: false,
+            typed: true,
+        }),
         "tool_result" => Kind::Answer(Answer {
             id: tool_use_id,
             name: None,

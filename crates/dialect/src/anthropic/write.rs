@@ -4,7 +4,7 @@ use foxwedge_core::{Answer, Kind, Patch, Span};
 
 use crate::{
     json::{field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Spelling, respelled},
+    splice::{Change, Changes, Element, Encoding, Spelling, respelled, told},
 };
 
 /// How Anthropic spells things.
@@ -30,6 +30,12 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
         changes.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
     changes.extend(patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
+    if let Kind::Answer(answer) = kind
+        && patch.told
+        && patch.output.is_none()
+    {
+        changes.push(("content", Change::Text(quote(&told(source, answer.content)))));
+    }
     changes
 }
 

@@ -107,6 +107,7 @@ fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         family: Family::Function,
         arguments: Arguments::Missing,
         signed: false,
+        typed: true,
     };
     let mut server = false;
     object(scan, "toolUse", |scan, key, _| {
@@ -146,7 +147,15 @@ fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
             }
             b"content" => {
                 once.field(scan, 1, key)?;
+                let shape = scan.shape()?;
                 content = output(scan)?;
+                // Here only a list is taken.
+                if shape == Shape::String {
+                    content.0 = match content.0 {
+                        Output::Empty => Output::Missing,
+                        _ => Output::Odd,
+                    };
+                }
             }
             b"status" => {
                 failed = string(scan)?.is_some_and(|status| status.text(source) == "error")

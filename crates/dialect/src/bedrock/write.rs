@@ -3,8 +3,8 @@
 use foxwedge_core::{Answer, Kind, Patch, Span};
 
 use crate::{
-    json::{field, fields, quote},
-    splice::{Change, Changes, Element, Encoding, Spelling, respelled},
+    json::{compact, field, fields, quote},
+    splice::{Change, Changes, Element, Encoding, Spelling, respelled, told},
 };
 
 /// How Bedrock Converse spells things.
@@ -30,6 +30,16 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
     }
     let content = |words| format!("[{{\"text\":{}}}]", quote(words));
     inside.extend(patch.output.as_deref().map(|words| ("content", Change::Text(content(words)))));
+    if let Kind::Answer(answer) = kind
+        && patch.told
+        && patch.output.is_none()
+    {
+        let whole = match answer.content.of(source).starts_with('{') {
+            true => format!("[{{\"json\":{}}}]", compact(source, answer.content)),
+            false => content(&told(source, answer.content)),
+        };
+        inside.push(("content", Change::Text(whole)));
+    }
     if inside.is_empty() { Vec::new() } else { vec![(outer, Change::Inside(inside))] }
 }
 

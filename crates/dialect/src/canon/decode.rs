@@ -126,7 +126,8 @@ fn one_object(source: &str) -> Scan<Tape> {
     Tape::read(source)
 }
 
-fn message<'a>(value: Value<'_, 'a>, wire: Wire) -> Said<'a> {
+/// Reads a message, content or item that was scanned before.
+pub(crate) fn message<'a>(value: Value<'_, 'a>, wire: Wire) -> Said<'a> {
     let read = match wire {
         Wire::OpenaiChat => chat::message,
         Wire::OpenaiResponses => responses::item,
@@ -167,6 +168,17 @@ fn instructions<'a>(request: &Object<'_, 'a>, wire: Wire) -> Option<Said<'a>> {
 
 /// Reads one element of a list of blocks; `None` if it is nothing we know.
 pub(crate) type ReadBlock = for<'a> fn(&Object<'_, 'a>) -> Option<Bit<'a>>;
+
+/// Reads a block of a message of that format.
+pub(crate) fn block<'a>(block: &Object<'_, 'a>, wire: Wire) -> Option<Bit<'a>> {
+    match wire {
+        Wire::OpenaiChat => chat::block(block),
+        Wire::OpenaiResponses => responses::block(block),
+        Wire::Anthropic => anthropic::block(block),
+        Wire::Gemini => gemini::part(block),
+        Wire::Bedrock => bedrock::block(block),
+    }
+}
 
 /// Content that is a string or a list of blocks.
 pub(crate) fn body<'a>(
@@ -230,6 +242,14 @@ fn arguments<'a>(value: Option<Value<'_, 'a>>) -> Words<'a> {
     match value {
         Some(value) if !value.is_null() => words(Some(value)).unwrap_or_else(|| value.raw().into()),
         _ => "{}".into(),
+    }
+}
+
+/// The free text of a custom call; what is no text is told as JSON.
+fn free_text<'a>(value: Option<Value<'_, 'a>>) -> Words<'a> {
+    match value.filter(|value| !value.is_null()) {
+        Some(value) => words(Some(value)).unwrap_or_else(|| value.raw().into()),
+        None => Words::default(),
     }
 }
 

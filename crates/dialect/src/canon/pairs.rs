@@ -138,6 +138,7 @@ fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
             family: family(call.family),
             arguments: core::Arguments::Good,
             signed: false,
+            typed: true,
         }),
         Bit::Answer(answer) => core::Kind::Answer(core::Answer {
             id: answer.id.as_deref().map(text),

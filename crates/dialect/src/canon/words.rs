@@ -57,6 +57,15 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// The spelling in its document, if it was copied from nowhere.
+    pub(crate) fn borrowed(&self) -> Option<&str> {
+        match &self.0 {
+            Spelled::Escaped(raw, _) => Some(raw),
+            Spelled::Plain(Cow::Borrowed(text)) => Some(text),
+            Spelled::Plain(Cow::Owned(_)) => None,
+        }
+    }
+
     /// Whether it stands in its document as it reads.
     pub fn is_as_it_reads(&self) -> bool {
         matches!(self.0, Spelled::Plain(Cow::Borrowed(_)))

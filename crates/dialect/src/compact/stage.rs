@@ -80,7 +80,8 @@ impl Work<'_> {
         counter: &mut dyn Counter,
         summarizer: &mut dyn Summarizer,
     ) -> Result<Done, CompactError> {
-        let Reading { draft, frame } = read(&self.text, self.wire, want(self.question.profile))?;
+        let Reading { draft, frame, .. } =
+            read(&self.text, self.wire, want(self.question.profile))?;
         let transcript = draft.seal(&self.question);
         let transcript = transcript.map_err(|report| CompactError::Unsound(Box::new(report)))?;
         let clues = match stage {

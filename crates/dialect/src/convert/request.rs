@@ -83,10 +83,10 @@ fn mended<'s>(
     Ok((Cow::Owned(patched.to_string()), repair.edits))
 }
 
-/// The rules about which answer belongs to which call, and about half characters, which are half in
-/// every format. All others are the target's.
+/// The rules about which answer belongs to which call, about half characters, which are half in
+/// every format, and about what nobody can read: answers of a wrong type, calls of none. All others are the target's.
 fn joining(profile: Profile) -> RuleSet {
-    const CODES: [u16; 10] = [101, 102, 103, 104, 201, 304, 313, 407, 601, 602];
+    const CODES: [u16; 12] = [101, 102, 103, 104, 201, 304, 313, 315, 316, 407, 601, 602];
     let all = RuleSet::of(profile);
     let mut rules = RuleSet::default();
     CODES.into_iter().filter(|code| all.has(*code)).for_each(|code| rules.add(code));

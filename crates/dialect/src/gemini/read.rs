@@ -121,6 +121,7 @@ fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
         family: Family::Function,
         arguments: Arguments::Good,
         signed: false,
+        typed: true,
     };
     scan.object(|scan, key, _| {
         match key {
@@ -168,7 +169,14 @@ fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
             }
             b"response" => {
                 once.field(scan, 2, key)?;
+                let object = matches!(scan.shape()?, Shape::Object | Shape::Null);
                 (answer.output, answer.content) = output(scan)?;
+                // An answer is an object here, and may be an empty one.
+                answer.output = match answer.output {
+                    Output::Null => Output::Null,
+                    _ if object => Output::Full,
+                    _ => Output::Odd,
+                };
             }
             _ => drop(scan.skip()?),
         }

@@ -3,7 +3,7 @@
 use foxwedge_core::{Answer, Kind, Patch, Span};
 
 use crate::{
-    json::{elements, field, quote},
+    json::{compact, elements, field, quote},
     splice::{Change, Changes, Element, Encoding, Spelling, respelled},
 };
 
@@ -41,6 +41,13 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
     }
     let output = |words| format!("{{\"output\":{}}}", quote(words));
     inside.extend(patch.output.as_deref().map(|words| ("response", Change::Text(output(words)))));
+    if let Kind::Answer(answer) = kind
+        && patch.told
+        && patch.output.is_none()
+    {
+        let whole = format!("{{\"output\":{}}}", compact(source, answer.content));
+        inside.push(("response", Change::Text(whole)));
+    }
     if patch.bare {
         inside.push(("parts", Change::Remove));
     }

@@ -31,6 +31,8 @@ pub(crate) struct Scanner<'a> {
     pub(super) controls: bool,
     /// Escapes of half a character met so far.
     pub(crate) lone: Vec<Span>,
+    /// An escape was met that could be spelled in another way: `\u` or `\/`.
+    pub(crate) respelled: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -40,7 +42,8 @@ impl<'a> Scanner<'a> {
 
     fn unchecked(source: &'a str) -> Scanner<'a> {
         let bytes = source.as_bytes();
-        Scanner { source, bytes, at: 0, depth: 0, controls: false, lone: Vec::new() }
+        let lone = Vec::new();
+        Scanner { source, bytes, at: 0, depth: 0, controls: false, lone, respelled: false }
     }
 
     /// A scanner that starts inside a text that was scanned before.

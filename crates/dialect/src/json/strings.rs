@@ -44,8 +44,8 @@ pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
             b'\\' => {
                 escaped = true;
                 match scan.bytes.get(scan.at + 1) {
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at += 2,
-                    _ => wide_escape(scan)?,
+                    Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at += 2,
+                    _ => rare_escape(scan)?,
                 }
             }
             _ => return scan.trouble("a string that never ends"),
@@ -68,7 +68,7 @@ fn special(word: u64) -> u64 {
 /// How many bytes stand before the next quote or backslash. Keys and ids end within two words;
 /// for longer texts the call into wide instructions pays.
 #[inline]
-fn plain(bytes: &[u8]) -> usize {
+pub(crate) fn plain(bytes: &[u8]) -> usize {
     let mut at = 0;
     if let Some(head) = bytes.first_chunk::<16>() {
         for word in head.as_chunks::<8>().0 {
@@ -91,11 +91,16 @@ pub(super) fn has_control(bytes: &[u8]) -> bool {
         .any(|block| block.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20)
 }
 
-/// Skips a `\u` escape, noting half characters.
+/// Skips an escape that has another spelling, noting half characters.
 #[cold]
-fn wide_escape(scan: &mut Scanner<'_>) -> Scan<()> {
+fn rare_escape(scan: &mut Scanner<'_>) -> Scan<()> {
     let start = scan.at;
+    scan.respelled = true;
     scan.at += 1;
+    if scan.peek() == b'/' {
+        scan.at += 1;
+        return Ok(());
+    }
     if scan.peek() != b'u' {
         return scan.trouble("an escape that JSON does not know");
     }

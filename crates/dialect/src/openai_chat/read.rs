@@ -8,7 +8,10 @@ use foxwedge_core::{
 
 use crate::{
     json::{Scan, Scanner, Shape},
-    outline::{Once, Reader, Want, fullness, role, string, string_arguments, text, unknown, word},
+    outline::{
+        Once, Reader, Want, free_text, fullness, role, string, string_arguments, text, unknown,
+        word,
+    },
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -29,6 +32,8 @@ struct Body {
     content: Content,
     span: Span,
     empty: bool,
+    /// A block of text has no text.
+    holes: bool,
     media: bool,
     parts: usize,
 }
@@ -90,6 +95,9 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         }
         Ok(())
     })?;
+    if body.content == Content::Other && who != Role::Answer {
+        return scan.trouble("`content` is neither text nor a list");
+    }
     let calls = reader.waiting.len() > body.parts;
     if let Some(value) = reasoning.filter(|_| who == Role::Assistant) {
         reader.builder.part(value, Kind::Reasoning(Seal::Plain));
@@ -98,8 +106,11 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         let output = match body.content {
             Content::Absent => Output::Missing,
             Content::Null => Output::Null,
+            Content::Text | Content::List if body.empty && body.holes => Output::Missing,
             Content::Text | Content::List if body.empty => Output::Empty,
-            Content::Text | Content::List | Content::Other => Output::Full,
+            Content::Text | Content::List if !body.holes => Output::Full,
+            // An object where text belongs, or a list with a hole in it.
+            Content::Text | Content::List | Content::Other => Output::Odd,
         };
         let answer = Answer {
             id: answers,
@@ -139,7 +150,10 @@ fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
             body.content = Content::List;
             body.span = scan.array(|scan, _| part(scan, reader))?;
             let parts = &reader.waiting[before..];
-            body.empty = parts.iter().all(|part| matches!(part.kind, Kind::Text(Text::Empty)));
+            let empty =
+                |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Missing));
+            body.empty = parts.iter().all(empty);
+            body.holes = parts.iter().any(|part| matches!(part.kind, Kind::Text(Text::Missing)));
             body.media = parts.iter().any(|part| !matches!(part.kind, Kind::Text(_)));
         }
         Shape::Null => {
@@ -147,7 +161,8 @@ fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
             body.span = scan.skip()?;
         }
         Shape::Object | Shape::Number | Shape::Bool => {
-            return scan.trouble("`content` is neither text nor a list");
+            body.content = Content::Other;
+            body.span = scan.skip()?;
         }
     }
     body.parts = reader.waiting.len() - before;
@@ -180,7 +195,7 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     })?;
     let Some(kind) = kind else { return scan.trouble("a content part has no `type`") };
     let kind = match &*kind.text(source) {
-        "text" => Kind::Text(says.unwrap_or(Text::Empty)),
+        "text" => Kind::Text(says.unwrap_or(Text::Missing)),
         "refusal" => Kind::Text(Text::Full),
         "image_url" | "input_audio" | "file" | "image" | "video_url" => Kind::Media,
         _ => Kind::Other,
@@ -212,9 +227,9 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let (source, want) = (reader.source, reader.want);
     let mut once = Once::default();
     let mut id = None;
-    let mut function = (None, Arguments::Missing);
+    let mut function = None;
     let mut custom = None;
-    let mut is_custom = false;
+    let mut says_custom = None;
     let span = scan.object(|scan, key, _| {
         match key {
             b"id" => {
@@ -224,7 +239,7 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             b"function" => {
                 once.field(scan, 1, key)?;
                 if scan.shape()? == Shape::Object {
-                    function = named(scan, source, want)?;
+                    function = Some(named(scan, source, want)?);
                 } else {
                     scan.skip()?;
                 }
@@ -232,14 +247,14 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             b"custom" => {
                 once.field(scan, 2, key)?;
                 if scan.shape()? == Shape::Object {
-                    custom = named(scan, source, want)?.0;
+                    custom = Some(free(scan, source)?);
                 } else {
                     scan.skip()?;
                 }
             }
             b"type" => {
                 once.field(scan, 3, key)?;
-                is_custom = string(scan)?.is_some_and(|kind| kind.text(source) == "custom");
+                says_custom = string(scan)?.and_then(|kind| custom_type(&kind.text(source)));
             }
             _ => {
                 scan.skip()?;
@@ -247,10 +262,48 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         }
         Ok(())
     })?;
-    let (name, arguments) = if is_custom { (custom, Arguments::Good) } else { function };
-    let call = Call { id, name, family: Family::Function, arguments, signed: false };
+    let is_custom = says_custom.unwrap_or(custom.is_some() && function.is_none());
+    let (name, arguments) = if is_custom {
+        custom.unwrap_or((None, Arguments::NoInput))
+    } else {
+        function.unwrap_or((None, Arguments::Missing))
+    };
+    let (family, typed) = (Family::Function, says_custom.is_some());
+    let call = Call { id, name, family, arguments, signed: false, typed };
     reader.waiting.push(Part { span, kind: Kind::Call(call) });
     Ok(())
+}
+
+/// Whether a type of call is the custom one; none that is known if it is neither.
+pub(super) fn custom_type(kind: &str) -> Option<bool> {
+    match kind {
+        "function" => Some(false),
+        "custom" => Some(true),
+        _ => None,
+    }
+}
+
+/// The name of a custom tool, and what became of its free text.
+fn free<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<(Option<Cow<'a, str>>, Arguments)> {
+    let mut once = Once::default();
+    let mut found = (None, Arguments::NoInput);
+    scan.object(|scan, key, _| {
+        match key {
+            b"name" => {
+                once.field(scan, 0, key)?;
+                found.0 = word(scan, source)?;
+            }
+            b"input" => {
+                once.field(scan, 1, key)?;
+                found.1 = free_text(scan)?;
+            }
+            _ => {
+                scan.skip()?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// The name and the arguments of what is called.

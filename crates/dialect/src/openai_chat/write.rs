@@ -2,9 +2,10 @@
 
 use foxwedge_core::{Draft, Kind, Marks, Message, Piece, Role, Slot, Source, Span};
 
+use super::read::custom_type;
 use crate::{
     json::{elements, escape_into, field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled},
+    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled, told},
 };
 
 fn role(role: Role) -> &'static str {
@@ -104,13 +105,15 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
     changes.extend(piece.patch.id.as_deref().map(|id| ("tool_call_id", Change::Text(quote(id)))));
     changes
         .extend(piece.patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
-    if let Some(pointer) = piece.patch.pointer
-        && let Kind::Answer(answer) = &piece.part.kind
-    {
+    let Kind::Answer(answer) = &piece.part.kind else { return };
+    let whole = || {
+        elements(out.source, answer.content).into_iter().filter(|&one| !is_hole(out.source, one))
+    };
+    if let Some(pointer) = piece.patch.pointer {
         // Text stays, media went; the pointer says where to.
         let mut content = out.inner();
         content.text("[");
-        for one in elements(out.source, answer.content) {
+        for one in whole() {
             if let Element::Text(_) = element(out.source, one) {
                 content.copy(one);
                 content.text(",");
@@ -118,7 +121,24 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
         }
         content.text(&format!("{{\"type\":\"text\",\"text\":{}}}]", quote(pointer)));
         changes.push(("content", Change::Chunks(content.finish())));
+    } else if piece.patch.told && piece.patch.output.is_none() {
+        let mut content = out.inner();
+        if answer.content.of(out.source).starts_with('[') {
+            for (index, one) in whole().enumerate() {
+                content.text(if index == 0 { "[" } else { "," });
+                content.copy(one);
+            }
+            content.text("]");
+        } else {
+            content.text(&quote(&told(out.source, answer.content)));
+        }
+        changes.push(("content", Change::Chunks(content.finish())));
     }
+}
+
+/// Whether a part is a text without text.
+fn is_hole(source: &str, part: Span) -> bool {
+    says(source, part, "type").as_deref() == Some("text") && field(source, part, "text").is_none()
 }
 
 fn reasoning_changes(
@@ -168,19 +188,29 @@ fn call_changes(source: &str, piece: &Piece<'_>) -> Changes<'static> {
     let span = piece.part.span;
     let mut changes: Changes<'static> = Vec::new();
     changes.extend(piece.patch.id.as_deref().map(|id| ("id", Change::Text(quote(id)))));
-    let kind = says(source, span, "type");
-    let outer = if kind.as_deref() == Some("custom") { "custom" } else { "function" };
+    let outer = if is_custom(source, span) { "custom" } else { "function" };
+    if piece.patch.typed {
+        changes.push(("type", Change::Text(quote(outer))));
+    }
     let mut inside: Changes<'static> = Vec::new();
     inside.extend(piece.patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = piece.patch.arguments {
         let function = field(source, span, outer);
-        let value = function.and_then(|function| field(source, function, "arguments"));
-        inside.push(("arguments", Change::Text(respelled(source, value, fix, Encoding::Text))));
+        let key = if outer == "custom" { "input" } else { "arguments" };
+        let value = function.and_then(|function| field(source, function, key));
+        inside.push((key, Change::Text(respelled(source, value, fix, Encoding::Text))));
     }
     if !inside.is_empty() {
         changes.push((outer, Change::Inside(inside)));
     }
     changes
+}
+
+/// Whether a call is a custom one: it says so, or it holds nothing else.
+fn is_custom(source: &str, call: Span) -> bool {
+    let said = says(source, call, "type").and_then(|kind| custom_type(&kind));
+    let holds = |key| field(source, call, key).is_some_and(|body| body.of(source).starts_with('{'));
+    said.unwrap_or_else(|| holds("custom") && !holds("function"))
 }
 
 /// Writes a content field: a string where every piece is one, else a list of parts.

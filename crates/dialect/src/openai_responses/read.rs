@@ -9,7 +9,10 @@ use foxwedge_core::{
 use crate::{
     anthropic,
     json::{Scan, Scanner},
-    outline::{Once, Reader, fullness, output, role, string, string_arguments, text, word},
+    outline::{
+        Once, Reader, free_text, fullness, output, role, string, string_arguments, text, unknown,
+        word,
+    },
 };
 
 fn known(role: &str) -> Option<Role> {
@@ -68,9 +71,11 @@ struct Fields<'a> {
     has_call_id: bool,
     name: Option<Cow<'a, str>>,
     arguments: Option<Arguments>,
+    input: Option<Arguments>,
     output: Option<(Output, Span)>,
     content: Content,
     encrypted: bool,
+    other: Marks,
 }
 
 /// Reads one item.
@@ -124,6 +129,10 @@ fn field<'a>(
             once.field(scan, 6, key)?;
             fields.output = Some(output(scan)?);
         }
+        b"input" => {
+            once.field(scan, 8, key)?;
+            fields.input = Some(free_text(scan)?);
+        }
         b"content" => {
             once.field(scan, 7, key)?;
             // Only messages have blocks; reasoning and others may hold anything here.
@@ -137,9 +146,7 @@ fn field<'a>(
         b"encrypted_content" => {
             fields.encrypted = string(scan)?.is_some_and(|text| !text.span.is_empty());
         }
-        _ => {
-            scan.skip()?;
-        }
+        _ => unknown(scan, key, &mut fields.other)?,
     }
     Ok(())
 }
@@ -158,7 +165,7 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     })?;
     let kind = kind.map(|kind| kind.text(source));
     let kind = match kind.as_deref() {
-        Some("input_text" | "output_text" | "text") => Kind::Text(says.unwrap_or(Text::Empty)),
+        Some("input_text" | "output_text" | "text") => Kind::Text(says.unwrap_or(Text::Missing)),
         Some("input_image" | "input_file" | "input_audio") => Kind::Media,
         _ => Kind::Other,
     };
@@ -189,6 +196,14 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
     };
     if bad {
         marks = marks.with(Marks::BAD_ITEM_ID);
+    }
+    if matches!(kind, Some("message") | None) {
+        marks = marks.with(fields.other);
+        // What lost its type may be more than an empty message.
+        let more = fields.call_id.is_some() || fields.arguments.is_some() || fields.encrypted;
+        if more || fields.output.is_some() || fields.input.is_some() {
+            marks = marks.with(Marks::UNKNOWN_BODY);
+        }
     }
     let role = match kind.map(sort) {
         None => fields.role.unwrap_or(Role::Unknown),
@@ -256,9 +271,16 @@ fn call<'a>(
     let own = (family == Family::LocalShell).then_some(fields.id).flatten();
     let arguments = match family {
         Family::Function => fields.arguments.unwrap_or(Arguments::Missing),
+        Family::Custom => fields.input.unwrap_or(Arguments::NoInput),
         _ => Arguments::Good,
     };
-    let call =
-        Call { id: fields.call_id.or(own), name: fields.name, family, arguments, signed: false };
+    let call = Call {
+        id: fields.call_id.or(own),
+        name: fields.name,
+        family,
+        arguments,
+        signed: false,
+        typed: true,
+    };
     builder.part(span, Kind::Call(call));
 }

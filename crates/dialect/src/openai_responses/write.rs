@@ -4,7 +4,7 @@ use foxwedge_core::{Answer, Family, Kind, Message, Piece, Role, Slot, Source, Sp
 
 use crate::{
     json::{field, quote, says},
-    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled},
+    splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled, told},
 };
 
 /// Writes an item on the envelope of the original.
@@ -40,10 +40,20 @@ fn item_changes(source: &str, item: Span, piece: &Piece<'_>) -> Changes<'static>
     }
     changes.extend(change.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = change.arguments {
-        let value = field(source, item, "arguments");
-        changes.push(("arguments", Change::Text(respelled(source, value, fix, Encoding::Text))));
+        let key = match &piece.part.kind {
+            Kind::Call(call) if call.family == Family::Custom => "input",
+            _ => "arguments",
+        };
+        let value = field(source, item, key);
+        changes.push((key, Change::Text(respelled(source, value, fix, Encoding::Text))));
     }
     changes.extend(change.output.as_deref().map(|words| ("output", Change::Text(quote(words)))));
+    if let Kind::Answer(answer) = &piece.part.kind
+        && change.told
+        && change.output.is_none()
+    {
+        changes.push(("output", Change::Text(quote(&told(source, answer.content)))));
+    }
     changes
 }
 

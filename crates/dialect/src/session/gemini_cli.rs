@@ -200,7 +200,7 @@ impl<'a> Version<'a> {
             }
             if !id.as_deref().is_some_and(|id| told.iter().any(|other| other == id)) {
                 let (family, arguments) = (Family::Function, Arguments::Good);
-                let call = Call { id, name, family, arguments, signed: false };
+                let call = Call { id, name, family, arguments, signed: false, typed: true };
                 reader.builder.part(span, Kind::Call(call));
             }
         }

@@ -14,6 +14,7 @@ use super::{
     lines::{Container, LineCount, Raw, State, lines, rest, salvage},
 };
 use crate::{
+    envelope::Envelope,
     error::ReadError,
     json::{Scan, Scanner, Shape, Trouble},
     outline::{Reader, Want},
@@ -186,6 +187,7 @@ impl<'a> Reading<'a> {
             source,
             builder: Builder::new(source, agent.wire()),
             want,
+            envelope: Envelope::default(),
             compaction: false,
             waiting: Vec::new(),
         };

@@ -148,9 +148,14 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         "text" => Kind::Text(says),
         "image" => Kind::Media,
         "reasoning" => Kind::Reasoning(Seal::Plain),
-        "tool_use" => {
-            Kind::Call(Call { id, name, family: Family::Function, arguments, signed: false })
-        }
+        "tool_use" => Kind::Call(Call {
+            id,
+            name,
+            family: Family::Function,
+            arguments,
+            signed: false,
+            typed: true,
+        }),
         "tool-result" | "tool_result" => Kind::Answer(Answer {
             id: call_id.or(id),
             name,

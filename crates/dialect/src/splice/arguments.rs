@@ -3,7 +3,7 @@
 use foxwedge_core::{ArgumentsFix, Span};
 
 use crate::{
-    json::{Scanner, quote},
+    json::{Scanner, compact, quote},
     outline::is_object,
 };
 
@@ -35,11 +35,22 @@ pub(crate) fn respelled(
         ArgumentsFix::ToString => raw.to_owned(),
         ArgumentsFix::Empty => "{}".to_owned(),
         ArgumentsFix::Wrap => format!("{{\"value\":{raw}}}"),
+        ArgumentsFix::NoText => String::new(),
+        ArgumentsFix::ToText => value.map_or_else(String::new, |value| told(source, value)),
         ArgumentsFix::ToObject | ArgumentsFix::Mend => mended(&text()),
     };
     match encoding {
         Encoding::Text => quote(&object),
         Encoding::Object => object,
+    }
+}
+
+/// What a value says, as text: a string as it is, anything else as JSON.
+pub(crate) fn told(source: &str, value: Span) -> String {
+    let mut scan = Scanner::within(source, value);
+    match scan.string() {
+        Ok(text) if value.of(source).starts_with('"') => text.text(source).into_owned(),
+        _ => compact(source, value),
     }
 }
 

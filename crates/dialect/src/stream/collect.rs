@@ -26,6 +26,8 @@ pub struct Collection {
     pub ending: Ending,
     /// What was left out.
     pub skipped: Vec<Skipped>,
+    /// More was said than may be kept: parts of the reply are missing.
+    pub truncated: bool,
 }
 
 /// How an answer ended.
@@ -45,6 +47,9 @@ pub(crate) struct Collected {
     open: Option<Block>,
     ending: Option<Ending>,
     notes: Notes,
+    /// How many bytes may still be kept.
+    room: usize,
+    truncated: bool,
 }
 
 /// The block that is open.
@@ -59,8 +64,14 @@ struct Block {
 impl Collected {
     /// For an answer in that format.
     pub(crate) fn new(wire: Option<Wire>) -> Collected {
+        Collected::within(wire, usize::MAX)
+    }
+
+    /// The same, for an answer of which so many bytes may be kept.
+    pub(crate) fn within(wire: Option<Wire>, room: usize) -> Collected {
         let reply = Reply { wire, ..Reply::default() };
-        Collected { reply, open: None, ending: None, notes: Notes::default() }
+        let notes = Notes::default();
+        Collected { reply, open: None, ending: None, notes, room, truncated: false }
     }
 
     pub(crate) fn done(mut self) -> Collection {
@@ -78,7 +89,67 @@ impl Collected {
         if ending != Ending::Whole {
             self.reply.stop = None;
         }
-        Collection { reply: self.reply, ending, skipped: self.notes.list() }
+        let truncated = self.truncated;
+        Collection { reply: self.reply, ending, skipped: self.notes.list(), truncated }
+    }
+
+    /// Makes room for more. Once there was none, nothing more is kept: a call that lost a part of
+    /// its arguments is no call.
+    fn take_room(&mut self, bytes: usize) -> bool {
+        match self.room.checked_sub(bytes) {
+            Some(left) if !self.truncated => self.room = left,
+            _ => {
+                self.truncated = true;
+                let words = |block: &Block| !matches!(block.kind, Opened::Call { .. });
+                self.reply.parts.extend(self.open.take().filter(words).map(part));
+            }
+        }
+        !self.truncated
+    }
+
+    fn open(&mut self, kind: &Opened<'_>) {
+        let words = match kind {
+            Opened::Text | Opened::Refusal | Opened::Reasoning => 0,
+            Opened::Redacted(data) => data.len(),
+            Opened::Call { id, name, family: _, signature } => {
+                name.len() + [id, signature].into_iter().flatten().map(|it| it.len()).sum::<usize>()
+            }
+        };
+        if self.take_room(size_of::<Part<'_>>() + words) {
+            let (kind, text, citations) = (owned_opened(kind), String::new(), Vec::new());
+            self.open = Some(Block { kind, text, seal: Seal::Open, citations });
+        }
+    }
+
+    fn more(&mut self, piece: &Piece<'_>) {
+        let Some(block) = &mut self.open else { return };
+        match piece {
+            Piece::Text(words) => {
+                let before = block.text.len();
+                words.write_inside(&mut block.text);
+                let bytes = block.text.len() - before;
+                if self.room < bytes {
+                    block.text.truncate(before);
+                }
+                self.take_room(bytes);
+            }
+            Piece::Signature(words) | Piece::Encrypted(words) => {
+                let words = words.to_static();
+                let bytes = words.len();
+                block.seal = match piece {
+                    Piece::Encrypted(_) => Seal::Encrypted(words),
+                    _ => Seal::Signed(words),
+                };
+                self.take_room(bytes);
+            }
+            Piece::Citation(citation) => {
+                let Citation { url, title, quote, span: _ } = citation;
+                let words = [url, title, quote].into_iter().flatten();
+                let bytes = size_of::<Citation<'_>>() + words.map(|it| it.len()).sum::<usize>();
+                block.citations.push(owned_citation(citation));
+                self.take_room(bytes);
+            }
+        }
     }
 }
 
@@ -91,20 +162,8 @@ impl Sink for Collected {
                 self.reply.model = known(head.model);
                 self.reply.created = head.created;
             }
-            Event::Open { kind, .. } => {
-                let kind = owned_opened(&kind);
-                let (text, citations) = (String::new(), Vec::new());
-                self.open = Some(Block { kind, text, seal: Seal::Open, citations });
-            }
-            Event::More { piece, .. } => {
-                let Some(block) = &mut self.open else { return };
-                match piece {
-                    Piece::Text(words) => words.write_inside(&mut block.text),
-                    Piece::Signature(words) => block.seal = Seal::Signed(words.to_static()),
-                    Piece::Encrypted(words) => block.seal = Seal::Encrypted(words.to_static()),
-                    Piece::Citation(citation) => block.citations.push(owned_citation(&citation)),
-                }
-            }
+            Event::Open { kind, .. } => self.open(&kind),
+            Event::More { piece, .. } => self.more(&piece),
             Event::Close { .. } => self.reply.parts.extend(self.open.take().map(part)),
             Event::Usage(usage) => self.reply.usage = usage,
             Event::Stop(stop) => self.reply.stop = Some(owned_stop(&stop)),

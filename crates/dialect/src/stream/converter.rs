@@ -78,13 +78,35 @@ impl Converter {
         }
     }
 
+    /// The same, and keeps what the client is told for [`Converter::collection`]: with its ids and
+    /// names, as the client will repeat them. As much of it as the limits say.
+    pub fn watched(from: Wire, to: Wire, options: Options) -> Converter {
+        let collected = Collected::within(Some(to), options.limits.held);
+        let mut converter = Converter::new(from, to, options);
+        converter.desk.collected = Some(collected);
+        converter
+    }
+
     /// Takes more bytes and adds what comes of them.
     ///
     /// # Errors
     /// If the bytes are no stream of the format, or more would have to be kept than is allowed. The
     /// client was told then that the answer failed, and there is nothing more to convert.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), StreamError> {
-        self.read(out, |framer, each| framer.push(bytes, each))
+        self.push_seen(bytes, out, &mut |_| {})
+    }
+
+    /// The same, and tells what happens, in the order in which the client is told.
+    ///
+    /// # Errors
+    /// As [`Converter::push`].
+    pub fn push_seen(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<(), StreamError> {
+        self.read(&mut Way { out, each }, |framer, each| framer.push(bytes, each))
     }
 
     /// The bytes have ended: adds what is left to say.
@@ -92,15 +114,33 @@ impl Converter {
     /// # Errors
     /// As [`Converter::push`].
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<Finished, StreamError> {
-        self.read(out, |framer, each| framer.finish(each))?;
-        self.reader.finish(&mut Ordered { desk: &mut self.desk, out });
-        self.desk.take(Event::Cut, out);
+        self.finish_seen(out, &mut |_| {})
+    }
+
+    /// The same, and tells what happens.
+    ///
+    /// # Errors
+    /// As [`Converter::push`].
+    pub fn finish_seen(
+        &mut self,
+        out: &mut Vec<u8>,
+        each: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<Finished, StreamError> {
+        let way = &mut Way { out, each };
+        self.read(way, |framer, each| framer.finish(each))?;
+        self.reader.finish(&mut Ordered { desk: &mut self.desk, way });
+        self.desk.take(Event::Cut, way);
         Ok(self.desk.finished())
+    }
+
+    /// What the client was told, if that was kept; nobody gets it twice.
+    pub fn collection(&mut self) -> Option<Collection> {
+        self.desk.collected.take().map(Collected::done)
     }
 
     fn read(
         &mut self,
-        out: &mut Vec<u8>,
+        way: &mut Way<'_, '_>,
         bytes: impl FnOnce(
             &mut Framer,
             &mut dyn FnMut(Frame<'_>) -> Result<(), StreamError>,
@@ -112,14 +152,14 @@ impl Converter {
         let Converter { framer, reader, desk, error } = self;
         let read = bytes(framer, &mut |frame| {
             let at = frame.at;
-            reader.frame(frame, &mut Ordered { desk, out })?;
-            desk.settle(at, out)
+            reader.frame(frame, &mut Ordered { desk, way })?;
+            desk.settle(at, way.out)
         });
         read.inspect_err(|trouble| {
             *error = Some(trouble.clone());
             let message = trouble.to_string().into();
             let failure = Failure { kind: Trouble::Server, message, code: None };
-            desk.take(Event::Failed(failure), out);
+            desk.take(Event::Failed(failure), way);
         })
     }
 }
@@ -146,7 +186,8 @@ pub fn write_stream(outcome: &Outcome<'_>, to: Wire, options: Options) -> (Vec<u
     };
     let mut desk = Desk::new(from, to, options);
     let mut out = Vec::new();
-    tell(outcome, &mut Ordered { desk: &mut desk, out: &mut out });
+    let way = &mut Way { out: &mut out, each: &mut |_| {} };
+    tell(outcome, &mut Ordered { desk: &mut desk, way });
     (out, desk.finished())
 }
 
@@ -155,9 +196,17 @@ struct Desk {
     order: Order,
     writer: Writer,
     notes: Notes,
+    /// What the client was told, if anybody wants to know.
+    collected: Option<Collected>,
     limits: Limits,
     complete: bool,
     failed: bool,
+}
+
+/// Where it goes: the bytes for the client, and whoever looks on.
+struct Way<'w, 'e> {
+    out: &'w mut Vec<u8>,
+    each: &'w mut (dyn FnMut(&Event<'_>) + 'e),
 }
 
 impl Desk {
@@ -171,6 +220,7 @@ impl Desk {
             },
             writer: Writer::new(to, Brief { from, seed, usage }),
             notes: Notes::default(),
+            collected: None,
             limits,
             complete: false,
             failed: false,
@@ -178,7 +228,7 @@ impl Desk {
     }
 
     /// Takes what the reader says.
-    fn take(&mut self, event: Event<'_>, out: &mut Vec<u8>) {
+    fn take(&mut self, event: Event<'_>, way: &mut Way<'_, '_>) {
         if self.order.is_over() {
             if matches!(event, Event::Open { .. } | Event::More { .. } | Event::Failed(_)) {
                 self.notes.add(Lost::Unknown, "what follows the end of the answer is left out");
@@ -190,7 +240,8 @@ impl Desk {
             Event::Failed(_) => self.failed = true,
             _ => {}
         }
-        let mut written = Written { writer: &mut self.writer, notes: &mut self.notes, out };
+        let Desk { writer, notes, collected, .. } = self;
+        let mut written = Written { writer, notes, collected, way };
         self.order.event(event, &mut written);
     }
 
@@ -215,14 +266,14 @@ impl Desk {
 }
 
 /// What a reader speaks to: on to the desk.
-struct Ordered<'d> {
+struct Ordered<'d, 'w, 'e> {
     desk: &'d mut Desk,
-    out: &'d mut Vec<u8>,
+    way: &'d mut Way<'w, 'e>,
 }
 
-impl Sink for Ordered<'_> {
+impl Sink for Ordered<'_, '_, '_> {
     fn event(&mut self, event: Event<'_>) {
-        self.desk.take(event, self.out);
+        self.desk.take(event, self.way);
     }
 
     fn skip(&mut self, note: Skipped) {
@@ -230,16 +281,21 @@ impl Sink for Ordered<'_> {
     }
 }
 
-/// What is in order, on to the writer.
-struct Written<'w> {
-    writer: &'w mut Writer,
-    notes: &'w mut Notes,
-    out: &'w mut Vec<u8>,
+/// What is in order, on to the writer and to whoever looks on.
+struct Written<'d, 'w, 'e> {
+    writer: &'d mut Writer,
+    notes: &'d mut Notes,
+    collected: &'d mut Option<Collected>,
+    way: &'d mut Way<'w, 'e>,
 }
 
-impl Sink for Written<'_> {
+impl Sink for Written<'_, '_, '_> {
     fn event(&mut self, event: Event<'_>) {
-        self.writer.event(&event, self.out, self.notes);
+        self.writer.event(&event, self.way.out, self.notes);
+        (self.way.each)(&event);
+        if let Some(collected) = self.collected {
+            collected.event(event);
+        }
     }
 
     fn skip(&mut self, note: Skipped) {

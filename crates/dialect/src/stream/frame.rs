@@ -42,6 +42,11 @@ impl Framer {
         Framer { wire, largest, form: None, kept: Vec::new(), at: 0 }
     }
 
+    /// The format of the stream.
+    pub(crate) fn wire(&self) -> Wire {
+        self.wire
+    }
+
     /// Takes more bytes of the stream.
     ///
     /// # Errors
@@ -88,6 +93,12 @@ impl Framer {
             // Without its last byte an object is no object, and a message has no checksum.
             Some(Form::Objects(_) | Form::Binary(_)) | None => Ok(()),
         }
+    }
+
+    /// How many bytes of a torn frame are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.kept.capacity()
     }
 
     /// Finds out which framing it is, and what is left to read.

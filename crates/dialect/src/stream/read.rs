@@ -4,6 +4,7 @@
 //! what the format does not make it wait for. What it does not know it leaves out, and says so once.
 
 mod tell;
+mod again;
 mod fields;
 mod slots;
 mod chat;
@@ -16,6 +17,7 @@ use foxwedge_core::Wire;
 
 use super::{Frame, StreamError, event::Sink};
 use crate::json::{Object, Scan, Tape, Trouble};
+use again::{Again, Listener, Once};
 use tell::{Tell, Told};
 
 /// Reads the frames of one stream.
@@ -24,6 +26,7 @@ pub(crate) struct Reader {
     /// Filled again with every frame.
     tape: Tape,
     told: Told,
+    again: Again,
     format: Format,
 }
 
@@ -45,7 +48,7 @@ impl Reader {
             Wire::Gemini => Format::Gemini(Default::default()),
             Wire::Bedrock => Format::Bedrock(Default::default()),
         };
-        Reader { tape: Tape::default(), told: Told::default(), format }
+        Reader { tape: Tape::default(), told: Told::default(), again: Again::new(wire), format }
     }
 
     /// Reads a frame. Behind the end of the answer there is nothing to read.
@@ -60,7 +63,12 @@ impl Reader {
         if self.told.over {
             return Ok(());
         }
-        let mut tell = Tell { sink, told: &mut self.told };
+        if let Some((block, words)) = self.again.words(&frame) {
+            Tell { sink, told: &mut self.told }.text(block, words);
+            return Ok(());
+        }
+        let mut listener = Listener { sink, data: frame.data, told: Once::Nothing };
+        let mut tell = Tell { sink: &mut listener, told: &mut self.told };
         if frame.data.trim_ascii() == "[DONE]" {
             // Chat's own end. Servers and proxies put it behind other formats, too, where it says
             // nothing that they do not say themselves.
@@ -79,6 +87,7 @@ impl Reader {
                 Format::Bedrock(bedrock) => bedrock.frame(name, root, &mut tell),
             }
         });
+        self.again.learn(&frame, listener.told);
         read.map_err(|trouble| StreamError::Malformed {
             at: frame.at + trouble.at as u64,
             what: trouble.what.into_owned(),

@@ -116,7 +116,7 @@ pub(crate) fn left(
     counter: &mut dyn Counter,
 ) -> Vec<u64> {
     let mut left = vec![0; draft.messages.len()];
-    let Ok(Reading { draft: after, frame }) = read(&compacted.text, draft.wire, want(profile))
+    let Ok(Reading { draft: after, frame, .. }) = read(&compacted.text, draft.wire, want(profile))
     else {
         return left;
     };

@@ -16,7 +16,7 @@ pub(crate) struct Document<'a> {
 /// What was read.
 pub(crate) enum Body<'a> {
     /// As a provider takes it.
-    Wire(Reading<'a>),
+    Wire(Box<Reading<'a>>),
     /// As an agent keeps it.
     Session(Box<Session<'a>>),
 }

@@ -59,3 +59,5 @@ mod runs_replay;
 mod store;
 mod store_damage;
 mod store_postgres;
+mod serve_configuration;
+mod serve;

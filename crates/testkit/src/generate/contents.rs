@@ -19,6 +19,9 @@ pub(super) const SCRATCHES: &[Scratch] = &[
     lose_arguments,
     hollow_answer,
     hollow_answer,
+    odd_answer,
+    lose_type,
+    lose_text,
     image_in_answer,
     failed_answer,
 ];
@@ -95,6 +98,40 @@ fn hollow_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     let content = random.pick(&contents).clone();
     if let Some((answer, key)) = answer(random, list) {
         set(answer, key, content);
+    }
+}
+
+/// The answer as the tool gave it, before it was written as text.
+fn odd_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let Some((answer, key)) = answer(random, list) else { return };
+    let old = answer.get(key).cloned().unwrap_or_default();
+    let odd = match random.below(5) {
+        0 => json!({"result": old, "count": 2}),
+        1 => json!([old]),
+        2 => json!(21.5),
+        3 => json!(true),
+        _ => json!("plain words"),
+    };
+    set(answer, key, Some(odd));
+}
+
+fn lose_type(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    let kind = random.pick(&[None, Some(json!(null)), Some(json!("tool"))]).clone();
+    let is_call = |fields: &Map<String, Value>| {
+        ["function", "custom"].iter().any(|key| fields.contains_key(*key))
+    };
+    if dialect == Dialect::Chat
+        && let Some(call) = object(random, list, &is_call)
+    {
+        set(call, "type", kind);
+    }
+}
+
+fn lose_text(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+    let is_text =
+        |fields: &Map<String, Value>| fields.contains_key("text") && fields.contains_key("type");
+    if let Some(part) = object(random, list, &is_text) {
+        set(part, "text", None);
     }
 }
 

@@ -199,7 +199,7 @@ fn junk_message(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
 fn refer_to_item(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     if dialect == Dialect::Responses && random.chance(30) {
         let at = random.below(list.len() + 1);
-        list.insert(at, json!({"type": "item_reference", "id": "msg_9"}));
+        list.insert(at, json!({"type": "item_reference", "id": "msg_900"}));
     }
 }
 

@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use super::draft::{Answer, Call, Part, Speaker, Thinking, Turn};
 use super::render::{object, role};
 
-/// The items of one turn, in order.
-pub(super) fn of_turn(turn: &Turn) -> Vec<Value> {
-    turn.parts.iter().map(|part| item(turn, part)).collect()
+/// The items of all turns, in order.
+pub(super) fn of_turns(turns: &[Turn]) -> Vec<Value> {
+    let parts = turns.iter().flat_map(|turn| turn.parts.iter().map(move |part| (turn, part)));
+    parts.enumerate().map(|(at, (turn, part))| item(turn, part, at)).collect()
 }
 
-fn item(turn: &Turn, part: &Part) -> Value {
+fn item(turn: &Turn, part: &Part, at: usize) -> Value {
     match part {
-        Part::Text(text) => message(turn, text),
+        Part::Text(text) => message(turn, text, at),
         Part::Call(call) => of_call(call),
         Part::Answer(answer) => of_answer(answer),
         Part::Thinking(thinking) => reasoning(thinking),
@@ -25,12 +26,12 @@ fn item(turn: &Turn, part: &Part) -> Value {
     }
 }
 
-fn message(turn: &Turn, text: &str) -> Value {
+fn message(turn: &Turn, text: &str, at: usize) -> Value {
     let role = role(turn.speaker);
     match (turn.speaker, turn.plain) {
         (_, true) => json!({"role": role, "content": text}),
         (Speaker::Assistant, false) => json!({
-            "type": "message", "id": "msg_1", "role": role, "status": "completed",
+            "type": "message", "id": format!("msg_{at}"), "role": role, "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}]
         }),
         (Speaker::User | Speaker::System, false) => json!({

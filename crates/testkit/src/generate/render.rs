@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 pub(crate) fn list(dialect: Dialect, draft: &Draft) -> Vec<Value> {
     match dialect {
         Dialect::Chat => draft.turns.iter().flat_map(|turn| chat(turn, &draft.hollow)).collect(),
-        Dialect::Responses => draft.turns.iter().flat_map(items::of_turn).collect(),
+        Dialect::Responses => items::of_turns(&draft.turns),
         Dialect::Anthropic => draft.turns.iter().map(anthropic).collect(),
         Dialect::Gemini => draft.turns.iter().map(gemini).collect(),
         Dialect::Bedrock => draft.turns.iter().map(bedrock).collect(),

@@ -7,13 +7,13 @@ use crate::{DIALECTS, PROFILES, Random, inventory, violations};
 
 /// The rules that a document of the dialect can break under some profile.
 pub(crate) fn reachable(dialect: &str) -> Vec<u16> {
-    let mut codes = vec![101, 102, 103, 104, 201, 202, 203, 204, 207, 302, 314, 407];
+    let mut codes = vec![101, 102, 103, 104, 201, 202, 203, 204, 207, 301, 302, 314, 315, 407];
     let more: &[u16] = match dialect {
         "openai-chat" => {
-            &[106, 108, 301, 303, 304, 307, 308, 309, 311, 401, 402, 403, 404, 406, 502]
+            &[106, 108, 303, 304, 307, 308, 309, 311, 316, 401, 402, 403, 404, 406, 502]
         }
         "openai-responses" => &[205, 206, 303, 501],
-        _ => &[105, 106, 108, 301, 304, 305, 306, 308, 310, 401, 402, 403, 404, 406, 501],
+        _ => &[105, 106, 108, 304, 305, 306, 308, 310, 401, 402, 403, 404, 406, 501],
     };
     codes.extend(more);
     codes.extend(match dialect {

@@ -1,4 +1,4 @@
-//! Rules 301 to 303, 307 to 309, 311, 312 and 314: what messages hold, and what they must not lack.
+//! Rules 301 to 303, 307 to 309, 311, 312 and 314 to 316: what messages hold, and what they must not lack.
 
 use serde_json::Value;
 
@@ -16,6 +16,8 @@ pub(super) const RULES: &[Rule] = &[
     (311, null_content),
     (312, trailing_whitespace),
     (314, empty_history),
+    (315, malformed_answer),
+    (316, untyped_call),
 ];
 
 fn empty_message(case: &Case<'_>) -> Vec<String> {
@@ -28,15 +30,19 @@ fn empty_message(case: &Case<'_>) -> Vec<String> {
                 let content = message.field("content");
                 let prefill = case.under(&[Anthropic])
                     && Some(index) == last
-                    && message.role == Role::Assistant;
+                    && message.role == Role::Assistant
+                    && content.is_some();
                 let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill;
                 let blank = content.and_then(Value::as_str).is_some_and(|it| it.trim().is_empty());
-                let silent =
-                    content == Some(&Value::from("")) || (blank && case.under(&[Bedrock, Strict]));
-                applies && (nothing(content) || silent)
+                applies && (nothing(content) || blank)
             }
             Dialect::Gemini => case.under(&[Gemini, Strict]) && no_list(message.field("parts")),
-            Dialect::Responses => false,
+            Dialect::Responses => {
+                let speaks = message.blocks.iter().any(|block| block.kind != Kind::Text);
+                let other = message.role == Role::Other || speaks;
+                let nothing = message.field("content").is_none();
+                case.under(&[OpenaiResponses, Strict]) && !other && nothing
+            }
         }
     })
 }
@@ -51,13 +57,15 @@ fn empty_chat_message(case: &Case<'_>, message: &Message<'_>) -> bool {
         Role::Assistant => {
             let nothing = nothing(content) && !says_otherwise;
             (nothing && case.under(&[OpenaiChat, Mistral, Strict]))
+                || (content.is_none() && !says_otherwise && case.under(&[Deepseek]))
                 || (blank && case.under(&[Strict]))
         }
+        Role::System => nothing(content) && !says_otherwise && case.under(&[OpenaiChat, Strict]),
         Role::User => {
             (nothing(content) && case.under(&[OpenaiChat, Strict]))
                 || (blank && case.under(&[Strict]))
         }
-        Role::System | Role::Answer | Role::Other => false,
+        Role::Answer | Role::Other => false,
     }
 }
 
@@ -71,16 +79,22 @@ fn malformed_arguments(case: &Case<'_>) -> Vec<String> {
             }
             Dialect::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
             Dialect::Chat => match chat_call(body) {
-                (true, _) => false,
+                (true, custom) => no_free_text(case, custom.and_then(|it| it.get("input"))),
                 (false, function) => {
                     malformed_string(case, function.and_then(|it| it.get("arguments")))
                 }
             },
-            Dialect::Responses => {
-                call.family == "function_call" && malformed_string(case, body.get("arguments"))
-            }
+            Dialect::Responses => match call.family {
+                "function_call" => malformed_string(case, body.get("arguments")),
+                "custom_tool_call" => no_free_text(case, body.get("input")),
+                _ => false,
+            },
         }
     })
+}
+
+fn no_free_text(case: &Case<'_>, input: Option<&Value>) -> bool {
+    case.under(&[OpenaiChat, OpenaiResponses, Strict]) && !input.is_some_and(Value::is_string)
 }
 
 fn malformed_string(case: &Case<'_>, arguments: Option<&Value>) -> bool {
@@ -105,7 +119,9 @@ fn empty_answer(case: &Case<'_>) -> Vec<String> {
         let empty = hollow(content) || content == Some(&Value::from("")) || (chat && silent);
         match case.reading.dialect {
             Dialect::Chat => {
-                let lacks = content.is_none() && case.under(&[OpenaiChat, Mistral, Strict]);
+                let holes = silent && with_holes(content);
+                let lacks =
+                    (content.is_none() || holes) && case.under(&[OpenaiChat, Mistral, Strict]);
                 lacks || (empty && case.under(&[Strict]))
             }
             Dialect::Responses => {
@@ -116,11 +132,65 @@ fn empty_answer(case: &Case<'_>) -> Vec<String> {
             Dialect::Bedrock => {
                 let failed = text(body, "status") == Some("error");
                 let silent = failed && empty;
-                (content.is_none() || silent) && case.under(&[Bedrock, Strict])
+                let lacks = content.is_none() || content == Some(&Value::from(""));
+                (lacks || silent) && case.under(&[Bedrock, Strict])
             }
             Dialect::Anthropic => empty && case.under(&[Strict]),
             Dialect::Gemini => false,
         }
+    })
+}
+
+fn malformed_answer(case: &Case<'_>) -> Vec<String> {
+    case.answers(|answer| {
+        let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
+        let get = |key: &str| body.get(key).filter(|content| !content.is_null());
+        let told = |content: &Value| content.is_string() || content.is_array();
+        match case.reading.dialect {
+            Dialect::Chat => {
+                let content = get("content");
+                let parts = content.and_then(Value::as_array);
+                let says = |part: &Value| {
+                    text(part, "type") != Some("text")
+                        || text(part, "text").is_some_and(|words| !words.is_empty())
+                };
+                let torn = with_holes(content) && parts.into_iter().flatten().any(says);
+                let odd = content.is_some_and(|content| !told(content)) || torn;
+                odd && case.under(&[OpenaiChat, Mistral, Deepseek, Strict])
+            }
+            Dialect::Responses => {
+                let plain = ["function_call", "custom_tool_call"].contains(&answer.family);
+                let odd = get("output").is_some_and(|output| !told(output));
+                plain && odd && case.under(&[OpenaiResponses, Strict])
+            }
+            Dialect::Anthropic => {
+                let odd = get("content").is_some_and(|content| !told(content));
+                odd && case.under(&[Anthropic, Strict])
+            }
+            Dialect::Gemini => {
+                let odd = get("response").is_some_and(|response| !response.is_object());
+                odd && case.under(&[Gemini, Strict])
+            }
+            Dialect::Bedrock => {
+                let list = |content: &Value| content.is_array() || content == &Value::from("");
+                let odd = get("content").is_some_and(|content| !list(content));
+                odd && case.under(&[Bedrock, Strict])
+            }
+        }
+    })
+}
+
+/// A list with a part of text that has no text.
+fn with_holes(content: Option<&Value>) -> bool {
+    let hole = |part: &Value| text(part, "type") == Some("text") && text(part, "text").is_none();
+    content.and_then(Value::as_array).is_some_and(|parts| parts.iter().any(hole))
+}
+
+fn untyped_call(case: &Case<'_>) -> Vec<String> {
+    case.calls(|call| {
+        let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
+        let typed = matches!(text(body, "type"), Some("function" | "custom"));
+        case.reading.dialect == Dialect::Chat && !typed && case.under(&[OpenaiChat, Strict])
     })
 }
 
@@ -147,8 +217,7 @@ fn empty_text(case: &Case<'_>) -> Vec<String> {
         }
         let words = block.text().unwrap_or("");
         match case.profile {
-            Anthropic => words.is_empty(),
-            Bedrock | Strict => words.trim().is_empty(),
+            Anthropic | Bedrock | Strict => words.trim().is_empty(),
             Gemini => words.is_empty() && id(block.value, "thoughtSignature").is_none(),
             OpenaiChat | OpenaiResponses | Mistral | Deepseek => false,
         }
@@ -158,17 +227,19 @@ fn empty_text(case: &Case<'_>) -> Vec<String> {
             let block = &case.reading.messages[message].blocks[at];
             matches!(block.place, Place::Content(_)) && breaks(block)
         }),
-        Layout::Chat if case.under(&[Strict]) => case.messages(|index| {
+        Layout::Chat => case.messages(|index| {
             let message = &case.reading.messages[index];
             let content = message.field("content").and_then(Value::as_array);
             let content = content.filter(|_| message.role != Role::Answer);
             content.into_iter().flatten().any(|part| {
-                let words = text(part, "text");
-                text(part, "type") == Some("text")
-                    && words.is_none_or(|words| words.trim().is_empty())
+                let blank = match text(part, "text") {
+                    None => case.under(&[OpenaiChat, Mistral, Deepseek, Strict]),
+                    Some(words) => words.trim().is_empty() && case.under(&[Strict]),
+                };
+                text(part, "type") == Some("text") && blank
             })
         }),
-        Layout::Chat | Layout::Items => Vec::new(),
+        Layout::Items => Vec::new(),
     }
 }
 

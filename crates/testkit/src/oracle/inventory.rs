@@ -93,6 +93,12 @@ fn plain_or_parts(content: Option<&Value>) -> Vec<String> {
             .filter_map(|part| text(part, "text").or_else(|| text(part, "stdout")))
             .map(str::to_owned)
             .collect(),
+        // Of a wrong type: its JSON says what it says.
+        Some(other @ (Value::Object(_) | Value::Number(_) | Value::Bool(_)))
+            if !is_hollow(other) =>
+        {
+            vec![other.to_string()]
+        }
         _ => Vec::new(),
     }
 }

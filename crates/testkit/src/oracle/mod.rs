@@ -169,6 +169,11 @@ impl Case<'_> {
 
 /// Whether a Chat call is a custom one, and the object with its name.
 fn chat_call(call: &Value) -> (bool, Option<&Value>) {
-    let custom = text(call, "type") == Some("custom");
+    let holds = |key: &str| field(call, key).is_some_and(Value::is_object);
+    let custom = match text(call, "type") {
+        Some("custom") => true,
+        Some("function") => false,
+        _ => holds("custom") && !holds("function"),
+    };
     (custom, field(call, if custom { "custom" } else { "function" }))
 }

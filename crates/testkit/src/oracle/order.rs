@@ -152,10 +152,13 @@ fn ends_in_server_answer(message: &Message<'_>) -> bool {
 fn unknown_role(case: &Case<'_>) -> Vec<String> {
     case.messages(|index| {
         let message = &case.reading.messages[index];
-        let developer = case.under(&[Mistral, Strict])
-            && message.role == Role::System
-            && text(message.value, "role") == Some("developer");
-        !message.known || developer
+        let chat = case.reading.dialect == Dialect::Chat;
+        let foreign = match text(message.value, "role") {
+            Some("developer") => message.role == Role::System,
+            Some("function") => chat,
+            _ => false,
+        };
+        !message.known || (foreign && case.under(&[Mistral, Deepseek, Strict]))
     })
 }
 

@@ -23,10 +23,44 @@ pub(super) const GROUPS: &[Group] = &[
             ("openai", &["function.arguments': expected a string"]),
             ("openai", &["Missing required parameter", "function.arguments'"]),
             ("openai", &["].arguments': expected a string"]),
+            ("openai", &["Missing required parameter", "custom.input'"]),
+            ("openai", &["custom.input': expected a string"]),
+            ("openai", &["Missing required parameter: 'input[#].input'"]),
+            ("openai", &["Invalid type for 'input[#].input': expected a string"]),
             ("anthropic", &["tool_use.input: Input should be"]),
             ("anthropic", &["tool_use.input: Field required"]),
             ("bedrock", &["toolUse.input is invalid. Provide a json object"]),
             ("gemini", &["function_call.args", "google.protobuf.Struct"]),
+        ],
+    ),
+    rule(
+        316,
+        &[],
+        &advice::UNTYPED_CALL,
+        &[
+            ("openai", &["Missing required parameter: 'messages[#].tool_calls[#].type'"]),
+            ("openai", &["Invalid type for 'messages[#].tool_calls[#].type'"]),
+            ("openai", &["Supported values are: 'function' and 'custom'"]),
+        ],
+    ),
+    rule(
+        315,
+        &[],
+        &advice::MALFORMED_ANSWER,
+        &[
+            (
+                "openai",
+                &[
+                    "content': expected one of a string or array of objects, but got an object instead",
+                ],
+            ),
+            ("openai", &["Invalid type for 'input[#].output': expected one of"]),
+            ("anthropic", &["tool_result.content: Input should be a valid"]),
+            ("gemini", &["function_response.response", "google.protobuf.Struct"]),
+            (
+                "deepseek",
+                &["did not match any variant of untagged enum ChatCompletionRequestContent"],
+            ),
         ],
     ),
     rule(
@@ -54,7 +88,14 @@ pub(super) const GROUPS: &[Group] = &[
             ("anthropic", &["text content blocks must contain non-whitespace text"]),
             ("anthropic", &["cache_control cannot be set for empty text blocks"]),
             ("bedrock", &["The text field in the ContentBlock object at", "is blank"]),
+            ("anthropic", &["text.text: Field required"]),
         ],
+    ),
+    rule(
+        308,
+        &[303, 315],
+        &advice::EMPTY_TEXT,
+        &[("openai", &["Missing required parameter: 'messages[#].content[#].text'"])],
     ),
     rule(308, &[301], &advice::EMPTY_TEXT, &[("gemini", &["Model input cannot be empty"])]),
     rule(
@@ -64,6 +105,9 @@ pub(super) const GROUPS: &[Group] = &[
         &[
             ("openai", &["Invalid value for 'content': expected a string, got null"]),
             ("openai", &["content': expected one of a string or array of objects, but got null"]),
+            ("openai", &["Invalid 'messages[#].content': empty array"]),
+            ("openai", &["Missing required parameter: 'input[#].content'"]),
+            ("anthropic", &["messages.#.content: Field required"]),
             ("anthropic", &["messages must have non-empty content"]),
             ("gemini", &["must include at least one parts field"]),
             ("gemini", &["contents.parts must not be empty"]),

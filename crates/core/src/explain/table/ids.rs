@@ -9,6 +9,7 @@ pub(super) const GROUPS: &[Group] = &[
         &advice::TOOL_NAME,
         &[
             ("openai", &["function.name': empty string"]),
+            ("openai", &["Missing required parameter", "function.name'"]),
             ("openai", &["function.name': string does not match pattern"]),
             ("openai", &["function.name': string too long"]),
             ("openai", &["Invalid 'input[", "].name': string does not match pattern"]),
@@ -19,6 +20,8 @@ pub(super) const GROUPS: &[Group] = &[
             ("bedrock", &["toolUse.name' failed to satisfy constraint"]),
             ("anthropic", &["tool_use.name: String should match pattern"]),
             ("anthropic", &["tool_use.name: String should have at"]),
+            ("anthropic", &["tool_use.name: Field required"]),
+            ("anthropic", &["tool_use.name: Input should be a valid string"]),
         ],
     ),
     rule(
@@ -28,7 +31,8 @@ pub(super) const GROUPS: &[Group] = &[
         &[
             ("mistral", &["Tool call id has to be defined"]),
             ("openai", &["Missing parameter 'tool_call_id'"]),
-            ("openai", &["Missing required parameter", "tool_calls", "].id'"]),
+            ("openai", &["Missing required parameter", "tool_calls[#].id'"]),
+            ("openai", &["Invalid type for 'messages[#].tool_calls[#].id'"]),
             ("openai", &["Missing required parameter", "].call_id'"]),
             ("openai", &["tool_call_id': empty string"]),
             ("openai", &["call_id': empty string"]),
@@ -37,6 +41,8 @@ pub(super) const GROUPS: &[Group] = &[
             ("anthropic", &["tool_use_id: Field required"]),
             ("anthropic", &["tool_use.id: String should have at least 1 character"]),
             ("anthropic", &["tool_use_id: String should have at least 1 character"]),
+            ("anthropic", &["tool_use.id: Input should be a valid string"]),
+            ("anthropic", &["tool_use_id: Input should be a valid string"]),
             ("bedrock", &["toolUseId' failed to satisfy constraint", "greater than or equal to 1"]),
         ],
     ),

@@ -36,6 +36,15 @@ pub(super) const GROUPS: &[Group] = &[
         ],
     ),
     rule(
+        104,
+        &[201],
+        &advice::DUPLICATE_ANSWER,
+        &[
+            ("openai", &["Duplicate value for 'tool_call_id' of", "in messages["]),
+            ("deepseek", &["Duplicate value for 'tool_call_id' of"]),
+        ],
+    ),
+    rule(
         310,
         &[],
         &advice::SHARED_ANSWER_MESSAGE,
@@ -97,9 +106,16 @@ pub(super) const GROUPS: &[Group] = &[
         &[
             ("openai", &["role 'tool' must be a response to a preceeding message"]),
             ("deepseek", &["role 'tool' must be a response to a preceding message"]),
+            ("gemini", &["function response turn comes immediately after a function call turn"]),
+        ],
+    ),
+    rule(
+        102,
+        &[103, 104, 105],
+        &advice::ORPHAN,
+        &[
             ("anthropic", &["unexpected tool_use_id found in tool_result blocks"]),
             ("anthropic", &["tool_result block must have a corresponding tool_use block"]),
-            ("gemini", &["function response turn comes immediately after a function call turn"]),
         ],
     ),
     rule(
@@ -118,7 +134,7 @@ pub(super) const GROUPS: &[Group] = &[
             ("kimi", &["tool_call_id", "is not found"]),
         ],
     ),
-    rule(102, &[], &advice::ORPHAN_ITEM, &[("openai", &["No tool call found for"])]),
+    rule(102, &[103, 104], &advice::ORPHAN_ITEM, &[("openai", &["No tool call found for"])]),
     rule(
         103,
         &[102],

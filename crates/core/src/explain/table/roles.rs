@@ -113,6 +113,10 @@ pub(super) const GROUPS: &[Group] = &[
         &advice::ROLE,
         &[
             ("openai", &["Supported values are: 'system', 'assistant', 'user', 'function'"]),
+            ("openai", &["Supported values are: 'assistant', 'system', 'developer', and 'user'"]),
+            ("anthropic", &["role: Field required"]),
+            ("anthropic", &["role: Input should be 'user' or 'assistant'"]),
+            ("deepseek", &["role: unknown variant", "expected one of `system`, `user`"]),
             ("anthropic", &["messages: Unexpected role", "Allowed roles are"]),
             ("gemini", &["Please use a valid role: user, model"]),
             ("mistral", &["found using 'role' does not match any of the expected tags"]),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, reasoning, speaker, strangers, words};
+use super::{arguments, at_url, body, free_text, held, reasoning, speaker, strangers, words};
 use crate::{
     canon::{
         Answer, Bit, Call, Form, Media, MediaKind, Notes, Part, Said, Seal, Source, Speaker, Words,
@@ -92,13 +92,13 @@ fn named<'a>(
     let get = |key| tool.as_ref().and_then(|tool| tool.get(key));
     let name = get("name").and_then(Value::text).unwrap_or_default();
     let arguments = match family {
-        Family::Custom => words(get("input")).unwrap_or_default(),
+        Family::Custom => free_text(get("input")),
         _ => arguments(get("arguments")),
     };
     Call { id, name, family, arguments, signature }
 }
 
-fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
+pub(super) fn block<'a>(block: &Object<'_, 'a>) -> Option<Bit<'a>> {
     Some(match &*block.text("type")? {
         "text" => Bit::Text(words(block.get("text"))?),
         // Mistral's reasoning stands among the texts.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Family, Wire};
 
-use super::{arguments, at_url, body, held, joined, other, reasoning, speaker, strangers, words};
+use super::{
+    arguments, at_url, body, free_text, held, joined, other, reasoning, speaker, strangers, words,
+};
 use crate::{
     canon::{
         Answer, Bit, Call, Citation, Form, Media, MediaKind, Part, Said, Seal, Source, Speaker,
@@ -113,7 +115,7 @@ fn call<'a>(item: &Object<'_, 'a>, family: Family) -> Option<Bit<'a>> {
     }
     let name = name.map(Cow::Borrowed).or_else(|| item.text("name")).unwrap_or_default();
     let arguments = match family {
-        Family::Custom => words(item.get(input)).unwrap_or_default(),
+        Family::Custom => free_text(item.get(input)),
         _ => arguments(item.get(input)),
     };
     Some(Bit::Call(Call { id: id(item, family), name, family, arguments, signature: None }))

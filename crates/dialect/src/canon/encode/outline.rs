@@ -57,6 +57,7 @@ impl<'h> Outline<'h> {
             family,
             arguments: Arguments::Good,
             signed,
+            typed: true,
         };
         self.builder.part(span, Kind::Call(call));
     }

@@ -353,12 +353,13 @@ fn long_answers_take_no_memory() {
         for kind in [Opened::Text, Opened::Reasoning, call.clone()] {
             let mut desk = Desk::new(None, to, Options::default());
             let mut out = Vec::new();
-            desk.take(Event::Open { block: 0, kind }, &mut out);
+            let way = &mut Way { out: &mut out, each: &mut |_| {} };
+            desk.take(Event::Open { block: 0, kind }, way);
             for _ in 0..200_000 {
                 let piece = Piece::Text(Words::inside((r#"some \"text\" "#, true)));
-                desk.take(Event::More { block: 0, piece }, &mut out);
-                desk.settle(0, &mut out).expect("room");
-                out.clear();
+                desk.take(Event::More { block: 0, piece }, way);
+                desk.settle(0, way.out).expect("room");
+                way.out.clear();
             }
             let kept = desk.order.kept() + desk.writer.kept();
             assert!(kept < 4096, "{to:?}: {kept}");

@@ -6,6 +6,7 @@ pub(super) fn rows() -> Vec<Row> {
     rows.extend(answers());
     rows.extend(places());
     rows.extend(texts());
+    rows.extend(types());
     rows
 }
 
@@ -18,6 +19,11 @@ fn messages() -> Vec<Row> {
         ("strict", "assistant", r#","content":[]"#),
         ("strict", "assistant", r#","content":" ""#),
         ("openai-chat", "user", r#","content":null"#),
+        ("openai-chat", "system", ""),
+        ("openai-chat", "developer", r#","content":null"#),
+        ("strict", "system", r#","content":[]"#),
+        ("deepseek", "assistant", r#","content":null"#),
+        ("deepseek", "assistant", ""),
         ("strict", "user", r#","content":"""#),
     ];
     for (profile, role, empty) in chat {
@@ -29,6 +35,16 @@ fn messages() -> Vec<Row> {
     rows.push(row(301, "openai-chat", "openai-chat", &refusal, &null));
     rows.push(row(301, "openai-chat", "openai-chat", &say("assistant", r#","content":"""#), &null));
     rows.push(row(301, "openai-chat", "mistral", &say("user", ""), &null));
+    let list = say("assistant", r#","content":[]"#);
+    rows.push(row(301, "openai-chat", "deepseek", &list, &null));
+    for profile in ["openai-responses", "strict"] {
+        for role in ["user", "assistant", "system", "developer"] {
+            let sound = say(role, r#","content":[]"#);
+            rows.push(row(301, "openai-responses", profile, &sound, &say(role, "")));
+        }
+    }
+    let blank = say("user", r#","content":" ""#);
+    rows.push(row(301, "anthropic", "anthropic", &say("user", r#","content":"x""#), &blank));
     for dialect in ["anthropic", "bedrock"] {
         for profile in ["anthropic", "bedrock", "strict"] {
             for empty in ["", r#","content":null"#, r#","content":"""#, r#","content":[]"#] {
@@ -39,6 +55,7 @@ fn messages() -> Vec<Row> {
         let prefill = r#"[$u,{"role":"assistant","content":[]}]"#;
         rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"user","content":[]}]"#));
         rows.push(row(301, dialect, "bedrock", "u a", prefill));
+        rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"assistant"}]"#));
     }
     for empty in ["", r#","parts":[]"#] {
         let full = say("model", r#","parts":[{"text":"x"}]"#);
@@ -96,9 +113,21 @@ fn arguments() -> Vec<Row> {
         rows.push(row(302, dialect, "strict", &sound, &call(dialect, r#","arguments":"[1]""#)));
         rows.push(row(302, dialect, "openai-chat", &cut, &call(dialect, r#","arguments":null"#)));
     }
-    let custom =
-        r#"[{"role":"assistant","tool_calls":[{"id":"x","type":"custom","custom":{"name":"n"}}]}]"#;
-    rows.push(row(302, "openai-chat", "strict", custom, &call("openai-chat", "")));
+    let custom = |input: &str| {
+        format!(
+            r#"[{{"role":"assistant","tool_calls":[{{"id":"x","type":"custom","custom":{{"name":"n"{input}}}}}]}}]"#
+        )
+    };
+    let item =
+        |input: &str| format!(r#"[{{"type":"custom_tool_call","call_id":"x","name":"n"{input}}}]"#);
+    let sound = custom(r#","input":"free""#);
+    rows.push(row(302, "openai-chat", "strict", &sound, &call("openai-chat", "")));
+    for broken in ["", r#","input":null"#, r#","input":{}"#] {
+        rows.push(row(302, "openai-chat", "openai-chat", &sound, &custom(broken)));
+        let sound = item(r#","input":"""#);
+        rows.push(row(302, "openai-responses", "openai-responses", &sound, &item(broken)));
+    }
+    rows.push(row(302, "openai-chat", "deepseek", &custom(""), &call("openai-chat", "")));
     for profile in ["anthropic", "gemini", "bedrock", "strict"] {
         for (dialect, key) in [("anthropic", "input"), ("gemini", "args"), ("bedrock", "input")] {
             let sound = call(dialect, &format!(r#","{key}":{{}}"#));
@@ -168,6 +197,58 @@ fn answers() -> Vec<Row> {
     rows
 }
 
+fn types() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let shapes = [
+        ("openai-chat", r#"[$u,$c,{"role":"tool","tool_call_id":"callid001","content":@}]"#),
+        (
+            "openai-responses",
+            r#"[$u,$c,{"type":"function_call_output","call_id":"callid001","output":@}]"#,
+        ),
+        (
+            "anthropic",
+            r#"[$u,$c,{"role":"user","content":[{"type":"tool_result","tool_use_id":"callid001","content":@}]}]"#,
+        ),
+        (
+            "gemini",
+            r#"[$u,$c,{"role":"user","parts":[{"functionResponse":{"name":"callid001","response":@}}]}]"#,
+        ),
+        (
+            "bedrock",
+            r#"[$u,$c,{"role":"user","content":[{"toolResult":{"toolUseId":"callid001","content":@}}]}]"#,
+        ),
+    ];
+    for (dialect, shape) in shapes {
+        let gemini = dialect == "gemini";
+        let (sound, odd) = if gemini { ("{}", r#"["x"]"#) } else { ("[]", r#"{"a":1}"#) };
+        for broken in [odd, "true", "2"] {
+            for profile in [dialect, "strict"] {
+                let (sound, broken) = (shape.replace('@', sound), shape.replace('@', broken));
+                rows.push(row(315, dialect, profile, &sound, &broken));
+            }
+        }
+    }
+    let answer = |content: &str| shapes[0].1.replace('@', content);
+    let hole = answer(r#"[{"type":"text"},{"type":"text","text":"x"}]"#);
+    for profile in ["openai-chat", "mistral", "deepseek", "strict"] {
+        rows.push(row(315, "openai-chat", profile, &answer(r#""x""#), &hole));
+    }
+    let only = answer(r#"[{"type":"text"}]"#);
+    rows.push(row(315, "openai-chat", "openai-chat", &only, &hole));
+    rows.push(row(303, "openai-chat", "openai-chat", &hole, &only));
+    let call = |kind: &str| {
+        format!(
+            r#"[$u,{{"role":"assistant","tool_calls":[{{"id":"callid001"{kind},"function":{{"name":"n","arguments":"{{}}"}}}}]}},$r]"#
+        )
+    };
+    let typed = call(r#","type":"function""#);
+    for broken in ["", r#","type":null"#, r#","type":true"#, r#","type":"tool""#] {
+        rows.push(row(316, "openai-chat", "openai-chat", &typed, &call(broken)));
+        rows.push(row(316, "openai-chat", "strict", &typed, &call(broken)));
+    }
+    rows
+}
+
 fn places() -> Vec<Row> {
     let mut rows = Vec::new();
     let tool_calls = |role: &str| {
@@ -231,7 +312,8 @@ fn texts() -> Vec<Row> {
     };
     for dialect in BLOCKS {
         let list = if dialect == "gemini" { "parts" } else { "content" };
-        rows.push(row(308, dialect, "anthropic", &say(list, " "), &say(list, "")));
+        rows.push(row(308, dialect, "anthropic", &say(list, "x"), &say(list, "")));
+        rows.push(row(308, dialect, "anthropic", &say(list, "x"), &say(list, " ")));
         rows.push(row(308, dialect, "bedrock", &say(list, "x"), &say(list, " ")));
         rows.push(row(308, dialect, "strict", &say(list, "x"), &say(list, "\\n")));
         rows.push(row(308, dialect, "gemini", &say(list, " "), &say(list, "")));
@@ -239,6 +321,10 @@ fn texts() -> Vec<Row> {
     let signed = r#"[{"parts":[{"text":"","thoughtSignature":"s"}]}]"#;
     rows.push(row(308, "gemini", "gemini", signed, r#"[{"parts":[{"text":""}]}]"#));
     rows.push(row(308, "openai-chat", "strict", &say("content", "x"), &say("content", "")));
+    for profile in ["openai-chat", "mistral", "deepseek"] {
+        let hole = r#"[{"role":"user","content":[{"type":"text"}]}]"#;
+        rows.push(row(308, "openai-chat", profile, &say("content", ""), hole));
+    }
     let ends = |content: &str| format!(r#"[$u,{{"role":"assistant","content":{content}}}]"#);
     for broken in [ends(r#""x ""#), ends(r#"[{"type":"text","text":"x\n"}]"#), ends(r#"" ""#)] {
         rows.push(row(312, "anthropic", "anthropic", &ends(r#""x""#), &broken));

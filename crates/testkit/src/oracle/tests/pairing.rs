@@ -94,8 +94,8 @@ fn a_pending_tail_may_stay_open() {
 #[test]
 fn answers_without_ids_find_the_calls_without_ids_at_home() {
     let chat = r#"[$u,{"role":"assistant","content":"","tool_calls":[
-        {"function":{"name":"look","arguments":"{}"}},
-        {"id":null,"function":{"name":"look","arguments":"{}"}}]},
+        {"type":"function","function":{"name":"look","arguments":"{}"}},
+        {"id":null,"type":"function","function":{"name":"look","arguments":"{}"}}]},
         {"role":"tool","content":"one"},{"role":"tool","tool_call_id":"","content":"two"}]"#;
     assert_eq!(codes("openai-chat", "openai-chat", &document("openai-chat", chat)), [204]);
 

@@ -1,0 +1,147 @@
+//! What finding a conversation again costs among a million places, beside a plain hash of the same
+//! bytes, and what each of those places takes in memory.
+//!
+//! `cargo bench -p foxwedge-bench --bench matching`. Rounds are interleaved; the best of each is
+//! told, since everything else is the rest of the machine.
+
+use std::{
+    future::Future,
+    hint::black_box,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use foxwedge_bench::{Ask, Format, Process};
+use foxwedge_core::{Profile, Wire};
+use foxwedge_dialect::{read, want};
+use foxwedge_engine::{
+    config,
+    session::{Claimed, Named, Repeated, Sessions, Tip, Wanted, scope},
+};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// Places that are remembered.
+const NODES: u64 = 1_000_000;
+
+/// Exchanges of a long session.
+const EXCHANGES: u64 = 100;
+
+/// How often everything has its turn.
+const ROUNDS: usize = 15;
+
+/// How often something is done in a turn.
+const TIMES: u32 = 40;
+
+fn main() {
+    let (long, long_bytes) = remembered(long_sessions);
+    drop(long);
+    let (sessions, short_bytes) = remembered(short_sessions);
+    println!("| what is remembered | bytes for each reply |");
+    println!("|---|---:|");
+    println!("| {NODES} replies in sessions of {EXCHANGES} | {long_bytes:.0} |");
+    println!("| {NODES} replies, each in a session of its own | {short_bytes:.0} |");
+    println!();
+    for format in [Format::Chat, Format::Anthropic] {
+        times(&sessions, format);
+    }
+}
+
+/// The sessions, and the bytes of memory that each place takes.
+fn remembered(fill: fn(&Sessions)) -> (Sessions, f64) {
+    let process = Process(std::process::id());
+    let before = process.memory();
+    // Twice as many as there are, so that nothing is forgotten.
+    let nodes = 2 * NODES as usize;
+    let sessions = Sessions::new(config::Sessions { nodes, ..config::Sessions::default() });
+    fill(&sessions);
+    assert_eq!(sessions.stats().nodes, NODES as usize, "something was forgotten");
+    let bytes = (process.memory() - before) as f64 * 1_024.0 / NODES as f64;
+    (sessions, bytes)
+}
+
+fn value(number: u64) -> u128 {
+    xxh3_128(&number.to_le_bytes())
+}
+
+fn long_sessions(sessions: &Sessions) {
+    for session in 0..NODES / EXCHANGES {
+        let name = format!("session-{session}");
+        for exchange in 0..EXCHANGES {
+            let tip = value(session * EXCHANGES + exchange);
+            let wanted = Wanted { named: Named::Exactly(&name), ..unnamed(&[]) };
+            if let Claimed::Held(mut held) = claim(sessions, wanted) {
+                held.settle(tip, None, None);
+            }
+        }
+    }
+}
+
+fn short_sessions(sessions: &Sessions) {
+    let tip = |number: u64| {
+        let session: Arc<str> = format!("s_{:032x}", value(!number)).into();
+        (Tip { session, value: value(number), at: 0 }, Duration::ZERO)
+    };
+    sessions.load((0..NODES).map(tip));
+}
+
+/// What a request of 200 messages costs.
+fn times(sessions: &Sessions, format: Format) {
+    let body = Ask::History.body(format, "mock-model");
+    let Ok(source) = std::str::from_utf8(&body) else { return };
+    let wire = match format {
+        Format::Chat => Wire::OpenaiChat,
+        Format::Anthropic => Wire::Anthropic,
+    };
+    let Ok(reading) = read(source, wire, want(Profile::of(wire))) else { return };
+    let scope = scope("owner", "mock-model");
+    let chain = reading.chain(scope);
+    // The reply before the newest answers was seen.
+    let newest = chain.iter().rev().nth(2).copied().unwrap_or_default();
+    let seen = Tip { session: "s_seen".into(), value: newest, at: 0 };
+    sessions.load([(seen, Duration::ZERO)]);
+    let strange = reading.chain(scope.wrapping_add(1));
+
+    let mut best = [f64::INFINITY; 4];
+    for _ in 0..ROUNDS {
+        let times = [
+            time(|| xxh3_64(black_box(&body))),
+            time(|| black_box(&reading).chain(scope)),
+            time(|| claim(sessions, unnamed(&chain))),
+            time(|| claim(sessions, unnamed(&strange))),
+        ];
+        for (best, time) in best.iter_mut().zip(times) {
+            *best = best.min(time);
+        }
+    }
+    let [hash, digest, found, missed] = best;
+    let name = wire.name();
+    println!("{name}, {} messages, {} bytes, microseconds:\n", chain.len(), body.len());
+    println!("| xxh3 of the body | digests | found | not found | digests + found ÷ xxh3 |");
+    println!("|---:|---:|---:|---:|---:|");
+    let ratio = (digest + found) / hash;
+    println!("| {hash:.1} | {digest:.1} | {found:.2} | {missed:.2} | {ratio:.1} |\n");
+}
+
+fn unnamed(chain: &[u128]) -> Wanted<'_> {
+    Wanted { owner: "owner", named: Named::Not, chain, fingerprint: 0, repeated: Repeated::Never }
+}
+
+/// Nobody is at work, so nobody waits.
+fn claim(sessions: &Sessions, wanted: Wanted<'_>) -> Claimed {
+    let mut claim = pin!(sessions.claim(wanted));
+    match claim.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(claimed) => claimed,
+        Poll::Pending => Claimed::Busy,
+    }
+}
+
+/// Microseconds of one.
+fn time<T>(mut work: impl FnMut() -> T) -> f64 {
+    let start = Instant::now();
+    for _ in 0..TIMES {
+        black_box(work());
+    }
+    start.elapsed().as_secs_f64() * 1e6 / f64::from(TIMES)
+}

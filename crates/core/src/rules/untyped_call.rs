@@ -1,0 +1,26 @@
+#![doc = include_str!("untyped_call.md")]
+
+use super::prelude::*;
+use crate::{
+    check::{Notes, View, shown},
+    draft::Facts,
+    report::{Fix, Strategy},
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 316,
+    name: "untyped-call",
+    summary: "a call that does not say of which type it is",
+    explain: include_str!("untyped_call.md"),
+    applies: &[(OpenaiChat, Sure), (Strict, Sure)],
+    layouts: &[Chat],
+    needs: Facts::UNTYPED_CALL,
+    check,
+};
+
+fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    for (at, part, call) in view.calls().filter(|(_, _, call)| !call.typed) {
+        let text = format!("call {} does not say of which type it is", shown(call.id.as_deref()));
+        notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
+    }
+}

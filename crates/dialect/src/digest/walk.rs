@@ -1,0 +1,199 @@
+//! The quick way through arguments: JSON in its usual spelling, read where it lies, be it a value of
+//! the document or a text inside one of its strings. Whatever is unusual is left to the slow way,
+//! which knows everything and comes to the same values.
+
+use super::{
+    canonical::{LIST, NUMBER, OBJECT, STRING, TOP, WORD, in_list, of_key},
+    chain::{of_sort, of_sum},
+};
+use crate::json::{plain, unescape_into};
+
+/// Where the JSON stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// As it is.
+    Plain,
+    /// Inside a JSON string: its quotes are `\"` there.
+    Quoted,
+}
+
+/// The value of the JSON at the beginning of a text, and where it ends with the space behind it;
+/// `None` if it is unusual in any way.
+pub(super) fn walk(source: &str, place: Place, scratch: &mut String) -> Option<(u128, usize)> {
+    let mut walk = Walk { source, bytes: source.as_bytes(), at: 0, place, scratch };
+    let value = walk.value(TOP, 0)?;
+    walk.space();
+    Some((value, walk.at))
+}
+
+struct Walk<'a> {
+    source: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    place: Place,
+    scratch: &'a mut String,
+}
+
+/// Usual arguments are no deeper.
+const DEEPEST: usize = 32;
+
+impl Walk<'_> {
+    fn value(&mut self, place: u64, depth: usize) -> Option<u128> {
+        self.space();
+        match self.peek() {
+            b'{' if depth < DEEPEST => self.object(place, depth),
+            b'[' if depth < DEEPEST => self.list(place, depth),
+            b'"' | b'\\' => self.string(place),
+            b'-' | b'0'..=b'9' => self.number(place),
+            b't' => self.word("true", place),
+            b'f' => self.word("false", place),
+            b'n' => self.word("null", place),
+            _ => None,
+        }
+    }
+
+    fn object(&mut self, place: u64, depth: usize) -> Option<u128> {
+        let mut all = 0_u128;
+        self.at += 1;
+        self.space();
+        if self.peek() != b'}' {
+            loop {
+                self.space();
+                let key = self.key()?;
+                self.space();
+                self.expect(b':')?;
+                all = all.wrapping_add(self.value(key, depth + 1)?);
+                self.space();
+                match self.peek() {
+                    b',' => self.at += 1,
+                    b'}' => break,
+                    _ => return None,
+                }
+            }
+        }
+        self.at += 1;
+        Some(of_sum(all, place.wrapping_add(OBJECT)))
+    }
+
+    fn list(&mut self, place: u64, depth: usize) -> Option<u128> {
+        let mut all = 0_u128;
+        self.at += 1;
+        self.space();
+        if self.peek() != b']' {
+            for index in 0.. {
+                all = all.wrapping_add(self.value(in_list(index), depth + 1)?);
+                self.space();
+                match self.peek() {
+                    b',' => self.at += 1,
+                    b']' => break,
+                    _ => return None,
+                }
+            }
+        }
+        self.at += 1;
+        Some(of_sum(all, place.wrapping_add(LIST)))
+    }
+
+    /// A key that is spelled as it reads.
+    fn key(&mut self) -> Option<u64> {
+        self.quote()?;
+        let rest = self.bytes.get(self.at..)?;
+        let length = plain(rest);
+        let key = of_key(rest.get(..length)?);
+        self.at += length;
+        self.quote()?;
+        Some(key)
+    }
+
+    fn string(&mut self, place: u64) -> Option<u128> {
+        self.quote()?;
+        let start = self.at;
+        let mut escapes = false;
+        loop {
+            self.at += plain(self.bytes.get(self.at..)?);
+            if self.is_quote() {
+                break;
+            }
+            // An escape that has no other spelling.
+            self.at += match (self.place, self.bytes.get(self.at..)?) {
+                (Place::Plain, [_, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => 2,
+                (Place::Quoted, [_, b'\\', b'b' | b'f' | b'n' | b'r' | b't', ..]) => 3,
+                (Place::Quoted, [_, b'\\', b'\\', b'"' | b'\\', ..]) => 4,
+                _ => return None,
+            };
+            escapes = true;
+        }
+        let raw = self.source.get(start..self.at)?;
+        self.quote()?;
+        if escapes && self.place == Place::Quoted {
+            self.scratch.clear();
+            unescape_into(self.scratch, raw);
+            return Some(of_sort(self.scratch, place.wrapping_add(STRING)));
+        }
+        Some(of_sort(raw, place.wrapping_add(STRING)))
+    }
+
+    /// A whole number, as everybody spells it.
+    fn number(&mut self, place: u64) -> Option<u128> {
+        let rest = self.bytes.get(self.at..)?;
+        let sign = usize::from(rest.first() == Some(&b'-'));
+        let digits = rest.iter().skip(sign).take_while(|byte| byte.is_ascii_digit()).count();
+        let end = sign + digits;
+        let odd = match rest.get(sign) {
+            Some(b'0') => end > 1,
+            _ => digits == 0 || sign > 0 && digits > 15,
+        };
+        if odd || matches!(rest.get(end), Some(b'.' | b'e' | b'E')) {
+            return None;
+        }
+        let raw = self.source.get(self.at..self.at + end)?;
+        self.at += end;
+        Some(of_sort(raw, place.wrapping_add(NUMBER)))
+    }
+
+    fn word(&mut self, word: &str, place: u64) -> Option<u128> {
+        let rest = self.bytes.get(self.at..)?;
+        self.at += rest.starts_with(word.as_bytes()).then_some(word.len())?;
+        Some(of_sort(word, place.wrapping_add(WORD)))
+    }
+
+    fn peek(&self) -> u8 {
+        self.bytes.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        let found = self.peek() == byte;
+        self.at += usize::from(found);
+        found.then_some(())
+    }
+
+    fn is_quote(&self) -> bool {
+        match self.place {
+            Place::Plain => self.peek() == b'"',
+            Place::Quoted => self.peek() == b'\\' && self.bytes.get(self.at + 1) == Some(&b'"'),
+        }
+    }
+
+    fn quote(&mut self) -> Option<()> {
+        let found = self.is_quote();
+        self.at += match self.place {
+            Place::Plain => 1,
+            Place::Quoted => 2,
+        };
+        found.then_some(())
+    }
+
+    fn space(&mut self) {
+        loop {
+            match (self.peek(), self.place) {
+                (b' ', _) | (b'\n' | b'\r' | b'\t', Place::Plain) => self.at += 1,
+                (b'\\', Place::Quoted)
+                    if matches!(self.bytes.get(self.at + 1), Some(b'n' | b'r' | b't')) =>
+                {
+                    self.at += 2;
+                }
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! What a request says beside the conversation, as far as whoever passes it on has to know it.
+
+use std::borrow::Cow;
+
+use foxwedge_core::{Span, Wire};
+
+use crate::{
+    document::list_key,
+    json::{Scan, Scanner, Shape, field, says},
+    outline::{Once, word},
+};
+
+/// What stands around the list of messages. It borrows from the document; nothing is copied unless
+/// it was spelled with escapes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Envelope<'a> {
+    /// Where the model's name lies: the JSON string with its quotes, so that another one can be put
+    /// in its place. `None` if there is none or it is no string.
+    pub model: Option<Span>,
+    /// Whether the answer shall come in pieces.
+    pub stream: Option<bool>,
+    /// Chat: whether a stream shall end with its figures.
+    pub include_usage: Option<bool>,
+    /// Responses: the answer on the server that this request continues.
+    pub previous_response: Option<Cow<'a, str>>,
+    /// Responses: the conversation on the server that this request belongs to. Empty if one is
+    /// named in a way that nobody understands.
+    pub conversation: Option<Cow<'a, str>>,
+    /// Anthropic: the request continues a thread of messages that lies on the server.
+    pub thread: bool,
+    /// Whether the provider shall keep the answer.
+    pub store: Option<bool>,
+    /// Responses: whether the answer shall be made while nobody waits for it.
+    pub background: Option<bool>,
+    /// What the client calls the conversation, so that caches are found again.
+    pub cache_key: Option<Cow<'a, str>>,
+    /// Who the client says that it asks for.
+    pub user: Option<Cow<'a, str>>,
+    /// The most tokens that the answer may have.
+    pub max_output: Option<u64>,
+    /// Whether the model may make several calls at once.
+    pub parallel: Option<bool>,
+    /// Chat: how many answers are asked for.
+    pub choices: Option<u64>,
+    /// A field that would choose the server or its credentials. No client has a say in that.
+    pub foreign: Option<&'static str>,
+    /// Responses: where the string lies that stands for the only message, with its quotes.
+    pub input: Option<Span>,
+}
+
+impl<'a> Envelope<'a> {
+    /// The name of the model; `source` is the document that this was read from.
+    pub fn model_name(&self, source: &'a str) -> Option<Cow<'a, str>> {
+        let mut scan = Scanner::within(source, self.model?);
+        scan.string().ok()?.some(source)
+    }
+
+    /// Whether earlier messages lie on the server and not in the request.
+    pub fn is_stateful(&self) -> bool {
+        self.previous_response.is_some() || self.conversation.is_some() || self.thread
+    }
+
+    /// Reads one field of a request that is not its list of messages. Of what has a wrong type
+    /// nothing is known; the provider will refuse it.
+    pub(crate) fn field(
+        &mut self,
+        scan: &mut Scanner<'a>,
+        wire: Wire,
+        once: &mut Once,
+        key: &[u8],
+    ) -> Scan<()> {
+        let source = scan.source();
+        once.one_of(scan, &KEYS, key)?;
+        match key {
+            b"model" | b"modelId" => {
+                let shape = scan.shape()?;
+                let value = scan.skip()?;
+                self.model = (shape == Shape::String && value.len() > 2).then_some(value);
+            }
+            b"stream" => self.stream = flag(scan)?,
+            b"stream_options" => {
+                let value = scan.skip()?;
+                self.include_usage = inner(source, value, "include_usage").and_then(truth);
+            }
+            b"previous_response_id" => self.previous_response = word(scan, source)?,
+            b"conversation" => self.conversation = conversation(scan)?,
+            b"thread" => {
+                let value = scan.skip()?;
+                self.thread = says(source, value, "type").as_deref() == Some("continue");
+            }
+            b"store" => self.store = flag(scan)?,
+            b"background" => self.background = flag(scan)?,
+            b"prompt_cache_key" => self.cache_key = word(scan, source)?,
+            b"user" => {
+                let user = word(scan, source)?;
+                self.user = user.or(self.user.take());
+            }
+            b"safety_identifier" => {
+                let user = word(scan, source)?;
+                self.user = self.user.take().or(user);
+            }
+            b"metadata" => {
+                let value = scan.skip()?;
+                if wire == Wire::Anthropic {
+                    self.user = says(source, value, "user_id").filter(|user| !user.is_empty());
+                }
+            }
+            b"max_tokens" | b"max_completion_tokens" | b"max_output_tokens" => {
+                let most = scan.skip()?.of(source).parse().ok();
+                // Where both names stand, the newer one counts.
+                self.max_output = match key {
+                    b"max_tokens" => self.max_output.or(most),
+                    _ => most.or(self.max_output),
+                };
+            }
+            b"generationConfig" | b"generation_config" | b"inferenceConfig" => {
+                let value = scan.skip()?;
+                let names = ["maxOutputTokens", "max_output_tokens", "maxTokens"];
+                let most = names.iter().find_map(|name| inner(source, value, name));
+                self.max_output = most.and_then(|most| most.parse().ok());
+            }
+            b"parallel_tool_calls" => self.parallel = flag(scan)?,
+            b"tool_choice" => {
+                let value = scan.skip()?;
+                if wire == Wire::Anthropic {
+                    let alone = inner(source, value, "disable_parallel_tool_use").and_then(truth);
+                    self.parallel = alone.map(|alone| !alone);
+                }
+            }
+            b"n" => self.choices = scan.skip()?.of(source).parse().ok(),
+            _ => {
+                scan.skip()?;
+                self.foreign = self.foreign.or_else(|| foreign(key));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads what stands around a list of messages, whether there is a list or not.
+pub(crate) fn skim<'a>(scan: &mut Scanner<'a>, wire: Wire) -> Scan<Envelope<'a>> {
+    let mut envelope = Envelope::default();
+    let mut once = Once::default();
+    if scan.shape()? != Shape::Object {
+        return scan.trouble("a request is not an object");
+    }
+    scan.object(|scan, key, _| {
+        if key == list_key(wire).as_bytes() {
+            once.field(scan, LIST, key)?;
+            let shape = scan.shape()?;
+            let value = scan.skip()?;
+            let stands_in = shape == Shape::String && wire == Wire::OpenaiResponses;
+            envelope.input = stands_in.then_some(value);
+            return Ok(());
+        }
+        envelope.field(scan, wire, &mut once, key)
+    })?;
+    scan.end()?;
+    Ok(envelope)
+}
+
+/// The bit of the list itself among those of [`KEYS`].
+pub(crate) const LIST: u32 = 31;
+
+/// Fields of which a request has one at most: which one counts would depend on the reader.
+const KEYS: [&[u8]; 22] = [
+    b"model",
+    b"modelId",
+    b"previous_response_id",
+    b"conversation",
+    b"thread",
+    b"thinking",
+    b"store",
+    b"toolConfig",
+    b"stream",
+    b"stream_options",
+    b"background",
+    b"prompt_cache_key",
+    b"user",
+    b"safety_identifier",
+    b"metadata",
+    b"max_tokens",
+    b"max_completion_tokens",
+    b"max_output_tokens",
+    b"generationConfig",
+    b"parallel_tool_calls",
+    b"tool_choice",
+    b"n",
+];
+
+/// Fields with which proxies let a client choose where its request goes and what it is paid with.
+const FOREIGN: [&str; 20] = [
+    "api_base",
+    "base_url",
+    "api_key",
+    "custom_llm_provider",
+    "litellm_params",
+    "litellm_credential_name",
+    "user_config",
+    "model_list",
+    "custom_host",
+    "azure_endpoint",
+    "azure_ad_token",
+    "aws_access_key_id",
+    "aws_secret_access_key",
+    "aws_session_token",
+    "aws_profile_name",
+    "aws_role_name",
+    "aws_bedrock_runtime_endpoint",
+    "aws_sts_endpoint",
+    "aws_web_identity_token",
+    "vertex_credentials",
+];
+
+fn foreign(key: &[u8]) -> Option<&'static str> {
+    FOREIGN.into_iter().find(|foreign| foreign.as_bytes() == key)
+}
+
+/// The conversation on the server: its id, or an object with it.
+fn conversation<'a>(scan: &mut Scanner<'a>) -> Scan<Option<Cow<'a, str>>> {
+    let source = scan.source();
+    Ok(match scan.shape()? {
+        Shape::Null => scan.skip().map(|_| None)?,
+        Shape::String => Some(scan.string()?.text(source)),
+        Shape::Object => {
+            let value = scan.skip()?;
+            Some(says(source, value, "id").unwrap_or_default())
+        }
+        Shape::Array | Shape::Number | Shape::Bool => scan.skip().map(|_| Some("".into()))?,
+    })
+}
+
+fn flag(scan: &mut Scanner<'_>) -> Scan<Option<bool>> {
+    let source = scan.source();
+    Ok(truth(scan.skip()?.of(source)))
+}
+
+fn truth(raw: &str) -> Option<bool> {
+    match raw {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// The value of a field of an object that was scanned before, as it is spelled.
+fn inner<'a>(source: &'a str, object: Span, key: &str) -> Option<&'a str> {
+    field(source, object, key).map(|value| value.of(source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Want, envelope, read};
+
+    fn of(source: &str, wire: Wire) -> Envelope<'_> {
+        let bare = envelope(source, wire).expect("a request");
+        let reading = read(source, wire, Want::default()).expect("a request");
+        assert_eq!(reading.envelope, bare, "{source}");
+        assert_eq!(reading.draft.body.model, bare.model_name(source), "{source}");
+        bare
+    }
+
+    #[test]
+    fn a_chat_request_says_what_it_wants() {
+        let source = r#"{"model": "gpt\u002d5", "stream":true,"stream_options":{"include_usage":true},
+            "messages":[],"store":false,"prompt_cache_key":"k","user":"u","max_tokens":5,
+            "max_completion_tokens":7,"parallel_tool_calls":false,"n":2}"#;
+        let found = of(source, Wire::OpenaiChat);
+        let expected = Envelope {
+            model: found.model,
+            stream: Some(true),
+            include_usage: Some(true),
+            store: Some(false),
+            cache_key: Some("k".into()),
+            user: Some("u".into()),
+            max_output: Some(7),
+            parallel: Some(false),
+            choices: Some(2),
+            ..Envelope::default()
+        };
+        assert_eq!(found, expected);
+        assert_eq!(found.model.map(|span| span.of(source)), Some(r#""gpt\u002d5""#));
+        assert_eq!(found.model_name(source).as_deref(), Some("gpt-5"));
+        assert!(!found.is_stateful());
+    }
+
+    #[test]
+    fn a_responses_request_names_what_lies_on_the_server() {
+        let source = r#"{"input":"say \"hi\"","previous_response_id":"resp_1","background":true,
+            "conversation":{"id":"conv_1"},"max_output_tokens":9,"safety_identifier":"s"}"#;
+        let found = of(source, Wire::OpenaiResponses);
+        let expected = Envelope {
+            previous_response: Some("resp_1".into()),
+            conversation: Some("conv_1".into()),
+            background: Some(true),
+            user: Some("s".into()),
+            max_output: Some(9),
+            input: found.input,
+            ..Envelope::default()
+        };
+        assert_eq!(found, expected);
+        assert_eq!(found.input.map(|span| span.of(source)), Some(r#""say \"hi\"""#));
+        assert!(found.is_stateful());
+    }
+
+    #[test]
+    fn an_anthropic_request_says_the_same_in_its_own_words() {
+        let source = r#"{"messages":[],"model":"claude","max_tokens":64,"stream":false,
+            "metadata":{"user_id":"u"},"thread":{"type":"continue"},
+            "tool_choice":{"type":"auto","disable_parallel_tool_use":true}}"#;
+        let found = of(source, Wire::Anthropic);
+        let expected = Envelope {
+            model: found.model,
+            stream: Some(false),
+            thread: true,
+            user: Some("u".into()),
+            max_output: Some(64),
+            parallel: Some(false),
+            ..Envelope::default()
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_has_a_wrong_type_is_not_known() {
+        let table = [
+            r#"{"model":null,"messages":[]}"#,
+            r#"{"model":"","messages":[]}"#,
+            r#"{"model":["x"],"messages":[]}"#,
+            r#"{"stream":"true","stream_options":[true],"messages":[]}"#,
+            r#"{"stream_options":{"include_usage":1},"store":null,"messages":[]}"#,
+            r#"{"max_tokens":-1,"n":"2","user":7,"prompt_cache_key":{},"messages":[]}"#,
+            r#"{"max_tokens":1e99,"metadata":"x","conversation":null,"messages":[]}"#,
+            r#"{"previous_response_id":null,"parallel_tool_calls":1,"messages":[]}"#,
+            "[]",
+        ];
+        for source in table {
+            let reading = read(source, Wire::OpenaiChat, Want::default()).expect("a request");
+            assert_eq!(reading.envelope, Envelope::default(), "{source}");
+            assert!(!reading.draft.body.stateful, "{source}");
+        }
+        // Somebody means a conversation, whatever that is.
+        let odd = of(r#"{"conversation":7,"messages":[]}"#, Wire::OpenaiChat);
+        assert_eq!(odd.conversation.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn fields_that_choose_the_server_are_noticed() {
+        for key in FOREIGN {
+            let source = format!(r#"{{"messages":[],"{key}":null}}"#);
+            assert_eq!(of(&source, Wire::OpenaiChat).foreign, Some(key));
+        }
+        let escaped = r#"{"messages":[],"api\u005fbase":"http://evil"}"#;
+        assert_eq!(of(escaped, Wire::Anthropic).foreign, Some("api_base"));
+        let inside = r#"{"messages":[],"metadata":{"api_base":"x"}}"#;
+        assert_eq!(of(inside, Wire::Anthropic).foreign, None);
+    }
+
+    #[test]
+    fn a_request_without_a_list_still_has_an_envelope() {
+        let found = envelope(r#"{"model":"m","stream":true}"#, Wire::Anthropic).expect("a request");
+        assert_eq!((found.stream, found.model.is_some()), (Some(true), true));
+        for source in ["", "[]", "7", "{\"stream\":true", "{} x"] {
+            assert!(envelope(source, Wire::Anthropic).is_err(), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_stands_there_twice_is_refused() {
+        for key in KEYS.map(|key| String::from_utf8_lossy(key).into_owned()) {
+            let source = format!(r#"{{"messages":[],"{key}":null,"{key}":null}}"#);
+            let refused = envelope(&source, Wire::OpenaiChat).expect_err("twice");
+            assert!(refused.to_string().contains(&key), "{refused}");
+            assert_eq!(read(&source, Wire::OpenaiChat, Want::default()).err(), Some(refused));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What comes in and what goes out, between the HTTP server and the engine.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+
+use crate::{Action, Body, Face, Noted, Secret};
+
+/// A request of a client, authenticated and within the limits.
+#[derive(Debug)]
+pub struct Asked {
+    /// The endpoint.
+    pub face: Face,
+    /// The client's headers.
+    pub headers: HeaderMap,
+    /// The body, unpacked.
+    pub body: Bytes,
+    /// Who asks.
+    pub caller: Caller,
+    /// The id of the request, as logs and `x-request-id` say it.
+    pub id: Arc<str>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Whose sessions and runs these are: `local`, or a hash of a key. Never the key itself.
+    pub owner: Arc<str>,
+    /// The client's own key for the provider, if it sent one beside our token: some upstreams are
+    /// asked in the client's name.
+    pub own: Option<Own>,
+}
+
+/// A client's own key.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The key.
+    pub secret: Secret,
+    /// How it came. It goes on the same way: subscriptions use another header than keys.
+    pub way: Way,
+}
+
+/// How a key comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// `authorization: Bearer …`.
+    Bearer,
+    /// In a header for keys.
+    Key,
+}
+
+/// A reply.
+#[derive(Debug)]
+pub struct Answered {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers, ours among them.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Body,
+    /// For the log.
+    pub told: Told,
+}
+
+/// What a log says of a request. No content.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The model that was asked for.
+    pub model: Option<Arc<str>>,
+    /// The upstream that was asked.
+    pub upstream: Option<Arc<str>>,
+    /// The session.
+    pub session: Option<Arc<str>>,
+    /// The run.
+    pub run: Option<Arc<str>>,
+    /// How the session was found.
+    pub matched: Option<&'static str>,
+    /// What was done about the history.
+    pub action: Option<Action>,
+    /// What was found in it.
+    pub findings: Vec<Noted>,
+    /// In a word, what went wrong.
+    pub trouble: Option<&'static str>,
+}

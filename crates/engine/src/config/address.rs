@@ -1,0 +1,337 @@
+//! Addresses: where we listen, whom we ask, who may ask us.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use http::Uri;
+
+use super::{
+    Addresses, Target,
+    values::{Value, quoted},
+};
+
+/// What is wrong with an address, and what to do. Never repeats the address: it may hold a key.
+pub(super) type Wrong = (&'static str, &'static str);
+
+/// Where to listen: an address with its port, or a port alone.
+impl Value for SocketAddr {
+    fn wanted() -> String {
+        "an address with its port, as \"127.0.0.1:4177\" or \"[::1]:4177\"; names are not looked up"
+            .to_owned()
+    }
+
+    fn read(text: &str) -> Option<SocketAddr> {
+        match text.strip_prefix("localhost:").unwrap_or(text).parse::<u16>() {
+            Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            Err(_) => text.parse().ok(),
+        }
+    }
+
+    fn shown(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+/// How a path is split for a kind of upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// The address says everything before `/chat/completions`; without a path it is `/v1`.
+    Openai,
+    /// `/v1` comes behind the address.
+    Anthropic,
+    /// `/v1beta` comes behind the address.
+    Gemini,
+    /// Nothing comes behind it.
+    Plain,
+}
+
+/// An address that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Base {
+    pub(super) target: Target,
+    pub(super) version: Box<str>,
+    /// Whether a key would be readable on its way over the open network.
+    pub(super) bare: bool,
+}
+
+/// Reads the address of an upstream or a collector.
+pub(super) fn base(text: &str, style: Style, wished: Addresses) -> Result<Base, Wrong> {
+    const FORM: &str = "it looks like \"https://api.example.com/v1\"";
+    if text.contains('#') {
+        return Err(("it has a part behind `#`", FORM));
+    }
+    if text.contains('?') {
+        return Err(("it has a part behind `?`", "keys go into `key`, headers into `headers`"));
+    }
+    let uri: Uri = text.trim().parse().map_err(|_| ("this is no address", FORM))?;
+    let tls = match uri.scheme_str() {
+        Some("https") => true,
+        Some("http") => false,
+        Some(_) | None => return Err(("it begins with neither `https://` nor `http://`", FORM)),
+    };
+    let authority = uri.authority().ok_or(("it names no host", FORM))?;
+    if authority.as_str().contains('@') {
+        return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
+    }
+    let host = authority.host().to_ascii_lowercase();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let address = host.parse::<IpAddr>().ok();
+    let named = !host.is_empty() && host.len() <= 253 && host.bytes().all(in_name);
+    if address.is_none() && !named {
+        return Err(("its host is neither a name nor an address", FORM));
+    }
+    let port = match (authority.port_u16(), authority.as_str() == authority.host()) {
+        (None, true) if tls => 443,
+        (None, true) => 80,
+        (Some(0), _) | (None, false) => return Err(("its port does not fit", FORM)),
+        (Some(port), _) => port,
+    };
+    let path = uri.path().trim_end_matches('/');
+    if path.split('/').any(|step| matches!(step, "." | "..")) || path.contains("//") {
+        return Err(("its path goes astray", FORM));
+    }
+    let addresses = match (reach(host, address), wished) {
+        (Reached::Never, _) => {
+            return Err((
+                "nobody who answers models lives at a link-local, multicast or empty address",
+                "such addresses are refused always: machines hand out their own keys there",
+            ));
+        }
+        (Reached::Private, _) | (Reached::Public, Addresses::Private) => Addresses::Private,
+        (Reached::Public, Addresses::Public) => Addresses::Public,
+    };
+    let (prefix, version) = split(path, style);
+    let target = Target { tls, host: host.into(), port, prefix: prefix.into(), addresses };
+    let bare = !tls && addresses == Addresses::Public;
+    Ok(Base { target, version: version.into(), bare })
+}
+
+/// The address in one line, as a file says it.
+pub(super) fn told(target: &Target, version: &str) -> String {
+    let Target { tls, host, port, prefix, addresses: _ } = target;
+    let scheme = if *tls { "https" } else { "http" };
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
+    let port = match (tls, port) {
+        (true, 443) | (false, 80) => String::new(),
+        (_, port) => format!(":{port}"),
+    };
+    format!("{scheme}://{host}{port}{prefix}{version}")
+}
+
+/// A `Host` that may be asked for: a name or an address, perhaps with a port.
+pub(super) fn host(text: &str) -> Option<String> {
+    let text = text.to_ascii_lowercase();
+    let authority: http::uri::Authority = text.parse().ok()?;
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let sound = host.parse::<IpAddr>().is_ok() || (!host.is_empty() && host.bytes().all(in_name));
+    let port = authority.as_str().len() == authority.host().len() || authority.port_u16().is_some();
+    (sound && port && !text.contains('@')).then_some(text)
+}
+
+/// A web page that may ask: exactly one, never a pattern.
+pub(super) fn origin(text: &str) -> Option<String> {
+    let text = text.to_ascii_lowercase();
+    let (scheme, rest) = text.split_once("://")?;
+    (matches!(scheme, "http" | "https") && host(rest).is_some()).then_some(text)
+}
+
+/// What an address leads to, as far as it says so itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reached {
+    Public,
+    Private,
+    Never,
+}
+
+fn reach(host: &str, address: Option<IpAddr>) -> Reached {
+    match address {
+        None if host == "localhost" || host.ends_with(".localhost") => Reached::Private,
+        None => Reached::Public,
+        Some(IpAddr::V4(address)) => reach_four(address),
+        Some(IpAddr::V6(address)) => reach_six(address),
+    }
+}
+
+fn reach_four(address: Ipv4Addr) -> Reached {
+    let [one, two, ..] = address.octets();
+    let never = address.is_link_local()
+        || address.is_multicast()
+        || address.is_broadcast()
+        || one == 0
+        || one >= 240;
+    // Carriers and overlay networks share 100.64/10.
+    let shared = one == 100 && (64..128).contains(&two);
+    match (never, address.is_loopback() || address.is_private() || shared) {
+        (true, _) => Reached::Never,
+        (false, true) => Reached::Private,
+        (false, false) => Reached::Public,
+    }
+}
+
+fn reach_six(address: Ipv6Addr) -> Reached {
+    if let Some(four) = address.to_ipv4_mapped() {
+        return reach_four(four);
+    }
+    if address.is_unspecified() || address.is_multicast() || address.is_unicast_link_local() {
+        return Reached::Never;
+    }
+    let private = address.is_loopback() || address.is_unique_local();
+    if private { Reached::Private } else { Reached::Public }
+}
+
+fn in_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
+}
+
+/// What stands before the version, and the version.
+fn split(path: &str, style: Style) -> (&str, &str) {
+    let (before, last) = path.rsplit_once('/').unwrap_or(("", ""));
+    let numbered =
+        last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let version = path.get(before.len()..).unwrap_or_default();
+    match style {
+        Style::Plain => (path, ""),
+        Style::Openai if path.is_empty() => ("", "/v1"),
+        Style::Openai if numbered => (before, version),
+        Style::Openai => (path, ""),
+        Style::Anthropic | Style::Gemini if numbered => (before, version),
+        Style::Anthropic => (path, "/v1"),
+        Style::Gemini => (path, "/v1beta"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_split_as_its_clients_do() {
+        use Style::*;
+        let table = [
+            ("https://api.openai.com/v1", Openai, "tls api.openai.com 443 | /v1 Public"),
+            ("https://api.deepseek.com", Openai, "tls api.deepseek.com 443 | /v1 Public"),
+            ("https://API.Example.com/", Openai, "tls api.example.com 443 | /v1 Public"),
+            ("https://api.z.ai/api/paas/v4/", Openai, "tls api.z.ai 443 /api/paas | /v4 Public"),
+            (
+                "https://g.example/v1beta/openai",
+                Openai,
+                "tls g.example 443 /v1beta/openai |  Public",
+            ),
+            ("https://o.example/api", Openai, "tls o.example 443 /api |  Public"),
+            ("http://127.0.0.1:8000/v1", Openai, "127.0.0.1 8000 | /v1 Private"),
+            ("http://localhost:11434", Openai, "localhost 11434 | /v1 Private"),
+            ("http://[::1]:9/v1", Openai, "::1 9 | /v1 Private"),
+            ("http://[fd00::7]/v1", Openai, "fd00::7 80 | /v1 Private"),
+            ("http://192.168.1.7:1", Openai, "192.168.1.7 1 | /v1 Private"),
+            ("http://100.64.1.1:1", Openai, "100.64.1.1 1 | /v1 Private"),
+            ("http://[::ffff:10.0.0.1]:1", Openai, "::ffff:10.0.0.1 1 | /v1 Private"),
+            // No address as we read them: looked up as a name, and refused if it leads inside.
+            ("http://127.1:1", Openai, "127.1 1 | /v1 Public"),
+            ("http://8.8.8.8", Openai, "8.8.8.8 80 | /v1 Public"),
+            ("https://api.anthropic.com", Anthropic, "tls api.anthropic.com 443 | /v1 Public"),
+            ("https://a.example/x/v1", Anthropic, "tls a.example 443 /x | /v1 Public"),
+            ("https://g.example", Gemini, "tls g.example 443 | /v1beta Public"),
+            ("https://g.example/v1", Gemini, "tls g.example 443 | /v1 Public"),
+            ("http://c.example:4318/otlp", Plain, "c.example 4318 /otlp |  Public"),
+        ];
+        for (text, style, expected) in table {
+            let Base { target, version, .. } = base(text, style, Addresses::Public).expect(text);
+            let tls = if target.tls { "tls " } else { "" };
+            let prefix = if target.prefix.is_empty() { "" } else { " " };
+            let (host, port, addresses) = (&target.host, target.port, target.addresses);
+            let found =
+                format!("{tls}{host} {port}{prefix}{} | {version} {addresses:?}", target.prefix);
+            assert_eq!(found, expected, "{text}");
+            let again = base(&told(&target, &version), style, Addresses::Public).expect(text);
+            assert_eq!((again.target, again.version), (target, version), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_with_more_in_it_is_refused() {
+        let table = [
+            ("", "this is no address"),
+            ("api.openai.com", "it begins with neither `https://` nor `http://`"),
+            ("/v1", "it begins with neither `https://` nor `http://`"),
+            ("ftp://a.example", "it begins with neither `https://` nor `http://`"),
+            ("https://", "this is no address"),
+            ("https://me:canary@a.example", "it holds a user or a password"),
+            ("https://canary@a.example", "it holds a user or a password"),
+            ("https://a.example/v1?key=canary", "it has a part behind `?`"),
+            ("https://a.example/v1#canary", "it has a part behind `#`"),
+            ("https://a.example:0", "its port does not fit"),
+            ("https://a.example:99999", "its port does not fit"),
+            ("https://a.example:", "its port does not fit"),
+            ("https://a b", "this is no address"),
+            ("https://*.example", "its host is neither a name nor an address"),
+            ("https://a.example/../x", "its path goes astray"),
+            ("https://a.example/x//y", "its path goes astray"),
+            ("http://169.254.169.254", "nobody who answers models lives at"),
+            ("http://[fe80::1]", "nobody who answers models lives at"),
+            ("http://0.0.0.0:80", "nobody who answers models lives at"),
+            ("http://[::]:80", "nobody who answers models lives at"),
+            ("http://[::ffff:169.254.169.254]", "nobody who answers models lives at"),
+        ];
+        for (text, expected) in table {
+            for wished in [Addresses::Public, Addresses::Private] {
+                let (message, help) = base(text, Style::Openai, wished).expect_err(text);
+                assert!(message.starts_with(expected), "{text}: {message}");
+                assert!(!message.contains("canary") && !help.contains("canary"));
+            }
+        }
+    }
+
+    #[test]
+    fn hosts_and_origins_are_exact() {
+        let hosts = [
+            ("gateway.example", true),
+            ("Gateway.Example:8443", true),
+            ("10.0.0.7", true),
+            ("[::1]:4177", true),
+            ("*", false),
+            ("*.example", false),
+            ("", false),
+            ("https://a", false),
+            ("a/b", false),
+            ("me@a", false),
+            ("a:", false),
+            ("a b", false),
+        ];
+        for (text, expected) in hosts {
+            assert_eq!(host(text).is_some(), expected, "{text}");
+        }
+        let origins = [
+            ("https://chat.example", true),
+            ("http://localhost:5173", true),
+            ("*", false),
+            ("null", false),
+            ("https://*.example", false),
+            ("https://chat.example/", false),
+            ("https://chat.example/x", false),
+            ("chat.example", false),
+            ("file://x", false),
+            ("https://a?b", false),
+        ];
+        for (text, expected) in origins {
+            assert_eq!(origin(text).is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn we_listen_at_an_address_and_look_no_name_up() {
+        let table = [
+            ("127.0.0.1:1", Some("\"127.0.0.1:1\"")),
+            ("4177", Some("\"127.0.0.1:4177\"")),
+            ("localhost:5", Some("\"127.0.0.1:5\"")),
+            ("[::1]:5", Some("\"[::1]:5\"")),
+            ("0.0.0.0:80", Some("\"0.0.0.0:80\"")),
+            ("example.com:80", None),
+            ("127.0.0.1", None),
+            (":80", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            let shown = SocketAddr::read(text).map(|address| address.shown());
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        }
+    }
+}

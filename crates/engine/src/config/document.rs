@@ -1,0 +1,137 @@
+//! A TOML file with the line of every value.
+//!
+//! The tables are walked by hand and not given to serde's derive: a derive stops at the first
+//! mistake and forgets the lines, and an operator wants all mistakes with their lines at once.
+
+use std::{ops::Range, sync::Arc};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::Origin;
+
+/// A file that was parsed.
+pub(super) struct Document<'t> {
+    path: Arc<str>,
+    text: &'t str,
+    root: Spanned<DeTable<'t>>,
+}
+
+/// A table of it.
+#[derive(Clone, Copy)]
+pub(super) struct Page<'d> {
+    path: &'d Arc<str>,
+    text: &'d str,
+    table: &'d DeTable<'d>,
+    start: usize,
+}
+
+/// A value of a table.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'d> {
+    page: Page<'d>,
+    value: &'d Spanned<DeValue<'d>>,
+}
+
+/// What is wrong with the text as such: the line, and why.
+pub(super) struct Torn {
+    pub(super) origin: Origin,
+    pub(super) message: String,
+}
+
+impl<'t> Document<'t> {
+    /// Parses a file. What is torn is told without the text of the line: it may hold a key.
+    pub(super) fn parse(path: Arc<str>, text: &'t str) -> Result<Document<'t>, Vec<Torn>> {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        if errors.is_empty() {
+            return Ok(Document { path, text, root });
+        }
+        let torn = |error: &toml::de::Error| Torn {
+            origin: origin(&path, text, error.span().map_or(0, |span| span.start)),
+            message: error.message().lines().next().unwrap_or_default().to_owned(),
+        };
+        Err(errors.iter().map(torn).collect())
+    }
+
+    /// The file as a whole.
+    pub(super) fn root(&self) -> Page<'_> {
+        Page { path: &self.path, text: self.text, table: self.root.get_ref(), start: 0 }
+    }
+}
+
+impl<'d> Page<'d> {
+    /// Where it begins.
+    pub(super) fn origin(&self) -> Origin {
+        origin(self.path, self.text, self.start)
+    }
+
+    /// The value of a key.
+    pub(super) fn get(&self, key: &str) -> Option<Found<'d>> {
+        let value = self.table.get(key)?;
+        Some(Found { page: *self, value })
+    }
+
+    /// Every key and where it stands.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&'d str, Origin)> + use<'d> {
+        let page = *self;
+        page.table.keys().map(move |key| {
+            let Range { start, .. } = key.span();
+            (key.get_ref().as_ref(), origin(page.path, page.text, start))
+        })
+    }
+}
+
+impl<'d> Found<'d> {
+    /// Where it stands.
+    pub(super) fn origin(&self) -> Origin {
+        origin(self.page.path, self.page.text, self.value.span().start)
+    }
+
+    /// What it is, for a complaint.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.value.get_ref() {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) => "a number",
+            DeValue::Float(_) => "a number with a fraction",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        }
+    }
+
+    /// A text, a whole number, or `true` and `false`, as text.
+    pub(super) fn scalar(&self) -> Option<String> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Boolean(truth) => Some(truth.to_string()),
+            DeValue::Integer(number) => {
+                let number = i64::from_str_radix(number.as_str(), number.radix()).ok()?;
+                Some(number.to_string())
+            }
+            DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                None
+            }
+        }
+    }
+
+    /// The values of a list.
+    pub(super) fn list(&self) -> Option<Vec<Found<'d>>> {
+        let DeValue::Array(values) = self.value.get_ref() else { return None };
+        Some(values.iter().map(|value| Found { page: self.page, value }).collect())
+    }
+
+    /// A table.
+    pub(super) fn table(&self) -> Option<Page<'d>> {
+        let DeValue::Table(table) = self.value.get_ref() else { return None };
+        Some(Page { table, start: self.value.span().start, ..self.page })
+    }
+}
+
+fn origin(path: &Arc<str>, text: &str, at: usize) -> Origin {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+    Origin::File { path: Arc::clone(path), line }
+}

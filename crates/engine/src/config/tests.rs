@@ -1,0 +1,107 @@
+//! Whole configurations: file text, variables and flags in; a configuration or complaints out.
+
+mod complaints;
+mod layers;
+mod secret_text;
+mod where_models_go;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+};
+
+use super::*;
+
+/// Where the file lies.
+const FILE: &str = "/home/fox/.config/foxwedge/foxwedge.toml";
+
+/// A machine that exists in a test only.
+#[derive(Default)]
+struct Here {
+    variables: BTreeMap<&'static str, String>,
+    files: BTreeMap<PathBuf, (String, Exposure)>,
+    flags: Flags,
+}
+
+impl World for Here {
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.variables.get(name).map(OsString::from)
+    }
+
+    fn file(&self, path: &Path) -> io::Result<Found> {
+        let found = self.files.get(path).cloned();
+        let (text, exposure) = found.ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(Found { text, exposure })
+    }
+}
+
+impl Here {
+    /// A user's machine with nothing on it.
+    fn new() -> Here {
+        Here::default().with("HOME", "/home/fox")
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Here {
+        self.variables.insert(name, value.to_owned());
+        self
+    }
+
+    /// The usual file.
+    fn saying(self, text: &str) -> Here {
+        self.holding(FILE, text)
+    }
+
+    fn holding(mut self, path: &str, text: &str) -> Here {
+        self.files.insert(path.into(), (text.to_owned(), Exposure::Private));
+        self
+    }
+
+    fn exposed(mut self, path: &str, exposure: Exposure) -> Here {
+        if let Some((_, found)) = self.files.get_mut(Path::new(path)) {
+            *found = exposure;
+        }
+        self
+    }
+
+    fn typed(mut self, type_in: impl FnOnce(&mut Flags)) -> Here {
+        type_in(&mut self.flags);
+        self
+    }
+
+    fn read(&self) -> Result<Loaded, Refused> {
+        read(&self.flags, self)
+    }
+
+    fn loaded(&self) -> Loaded {
+        self.read().unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Everything that is wrong, a complaint a line, each with its help.
+    fn complaints(&self) -> Vec<String> {
+        let complaints = match self.read() {
+            Ok(loaded) => loaded.warnings,
+            Err(refused) => refused.complaints,
+        };
+        complaints.iter().map(line).collect()
+    }
+}
+
+fn line(complaint: &Complaint) -> String {
+    let weight = match complaint.weight {
+        Weight::Error => "",
+        Weight::Warning => "warning: ",
+    };
+    let help = complaint.help.as_ref().map(|help| format!(" | {help}")).unwrap_or_default();
+    let text = format!("{weight}{complaint}{help}");
+    text.replace("/home/fox/.config/foxwedge/", "")
+}
+
+/// A setting, its value and who set it.
+fn setting(loaded: &Loaded, header: &str, key: &str) -> String {
+    let block = loaded.blocks.iter().find(|block| block.header == header);
+    let found = block.and_then(|block| block.settings.iter().find(|it| it.key == key));
+    let told = found.map(|it| format!("{} # {}", it.value, it.origin));
+    told.unwrap_or_default().replace("/home/fox/.config/foxwedge/", "")
+}

@@ -1,0 +1,258 @@
+//! Defaults, the file, variables, flags: each is stronger than the one before.
+
+use super::*;
+
+#[test]
+fn every_layer_is_stronger_than_the_one_before() {
+    let here = Here::new();
+    assert_eq!(setting(&here.loaded(), "[guard]", "mode"), "\"fix\" # default");
+    let here = here.saying("[guard]\n\nmode = \"observe\"\n");
+    let loaded = here.loaded();
+    assert_eq!(setting(&loaded, "[guard]", "mode"), "\"observe\" # foxwedge.toml:3");
+    assert_eq!(loaded.config.guard.mode, Mode::Observe);
+    let here = here.with("FOXWEDGE_MODE", "off");
+    assert_eq!(setting(&here.loaded(), "[guard]", "mode"), "\"off\" # FOXWEDGE_MODE");
+    let here = here.typed(|flags| flags.mode = Some("strict".to_owned()));
+    let loaded = here.loaded();
+    assert_eq!(setting(&loaded, "[guard]", "mode"), "\"strict\" # --mode");
+    assert_eq!(loaded.config.guard.mode, Mode::Strict);
+    // A route without a word of its own does as all do.
+    assert!(loaded.config.routes.iter().all(|route| route.guard.mode == Mode::Strict));
+}
+
+#[test]
+fn flags_and_variables_have_their_settings() {
+    let here = Here::new()
+        .with("FOXWEDGE_LISTEN", "127.0.0.1:1")
+        .with("FOXWEDGE_STORE", "memory:")
+        .with("FOXWEDGE_RECORD", "none")
+        .with("FOXWEDGE_CONTENT", "kept")
+        .with("FOXWEDGE_LOG", "json")
+        .with("FOXWEDGE_LANG", "zh")
+        .with("OTEL_EXPORTER_OTLP_ENDPOINT", "http://one:4318")
+        .with("FOXWEDGE_OTLP", "http://two:4318")
+        .with("FOXWEDGE_MODE", "");
+    let loaded = here.loaded();
+    let table = [
+        ("", "listen", "\"127.0.0.1:1\" # FOXWEDGE_LISTEN"),
+        ("", "store", "\"memory:\" # FOXWEDGE_STORE"),
+        ("[record]", "runs", "\"none\" # FOXWEDGE_RECORD"),
+        ("[record]", "content", "\"kept\" # FOXWEDGE_CONTENT"),
+        ("[telemetry]", "log", "\"json\" # FOXWEDGE_LOG"),
+        ("[telemetry]", "otlp", "\"http://two:4318\" # FOXWEDGE_OTLP"),
+        ("[guard]", "language", "\"zh\" # FOXWEDGE_LANG"),
+        // Set to nothing is not set.
+        ("[guard]", "mode", "\"fix\" # default"),
+    ];
+    for (header, key, expected) in table {
+        assert_eq!(setting(&loaded, header, key), expected, "{key}");
+    }
+    let typed = here.typed(|flags| {
+        flags.listen = Some("[::1]:2".to_owned());
+        flags.store = Some("runs.db".to_owned());
+        flags.record = Some("all".to_owned());
+        flags.content = Some("left".to_owned());
+        flags.log = Some("off".to_owned());
+    });
+    let loaded = typed.loaded();
+    let table = [
+        ("", "listen", "\"[::1]:2\" # --listen"),
+        ("", "store", "\"sqlite:runs.db\" # --store"),
+        ("[record]", "runs", "\"all\" # --record"),
+        ("[record]", "content", "\"left\" # --content"),
+        ("[telemetry]", "log", "\"off\" # --log"),
+    ];
+    for (header, key, expected) in table {
+        assert_eq!(setting(&loaded, header, key), expected, "{key}");
+    }
+}
+
+#[test]
+fn a_file_of_the_current_folder_is_never_taken() {
+    let local = "[guard]\nmode = \"off\"\n[[upstream]]\nname = \"evil\"\n";
+    let here =
+        || Here::new().holding("foxwedge.toml", local).holding("/somewhere/foxwedge.toml", local);
+    let loaded = here().loaded();
+    assert_eq!((loaded.file, loaded.config.guard.mode), (None, Mode::Fix));
+    // A folder that depends on where one stands is no configuration folder.
+    let loaded = here().with("XDG_CONFIG_HOME", ".").loaded();
+    assert_eq!((loaded.file, loaded.config.guard.mode), (None, Mode::Fix));
+    let told = here().with("FOXWEDGE_CONFIG", "foxwedge.toml").complaints();
+    assert_eq!(
+        told,
+        [
+            "FOXWEDGE_CONFIG: the path depends on the current folder | name the file by its whole path"
+        ]
+    );
+    let told = Here::default().with("HOME", ".").complaints();
+    assert_eq!(told.len(), 2, "{told:?}");
+}
+
+#[test]
+fn the_file_is_found_where_it_is_named() {
+    let says = |listen| format!("listen = \"127.0.0.1:{listen}\"\n");
+    let here = Here::new()
+        .saying(&says("1"))
+        .holding("/etc/xdg/foxwedge/foxwedge.toml", &says("2"))
+        .holding("/etc/fw.toml", &says("3"))
+        .holding("here.toml", &says("4"));
+    let port = |here: &Here| here.loaded().config.listen.port();
+    assert_eq!(port(&here), 1);
+    let here = here.with("XDG_CONFIG_HOME", "/etc/xdg");
+    assert_eq!(port(&here), 2);
+    let here = here.with("FOXWEDGE_CONFIG", "/etc/fw.toml");
+    assert_eq!(port(&here), 3);
+    // Whoever types a path means it, wherever they stand.
+    let here = here.typed(|flags| flags.config = Some("here.toml".into()));
+    assert_eq!(port(&here), 4);
+    let here = here.typed(|flags| flags.config = Some("missing.toml".into()));
+    assert_eq!(here.complaints(), ["--config: `missing.toml` cannot be read: entity not found"]);
+}
+
+#[test]
+fn paths_of_the_file_lie_beside_it() {
+    let upstream = "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nkey_file = \"keys/o\"\n";
+    let token = "[access]\ntoken_file = \"~/secret\"\n";
+    let here = Here::new()
+        .saying(&format!("store = \"runs.db\"\n{token}{upstream}"))
+        .holding("/home/fox/.config/foxwedge/keys/o", "sk-1\n")
+        .holding("/home/fox/secret", "a-token-that-is-long-enough\n");
+    let loaded = here.loaded();
+    assert_eq!(loaded.config.store.to_string(), "sqlite:/home/fox/.config/foxwedge/runs.db");
+    assert!(loaded.config.access.tokens[0].secret.is("a-token-that-is-long-enough"));
+    assert_eq!(loaded.door, Door::Ready);
+    let Key::Ours(key) = &loaded.config.upstreams[0].key else { panic!("no key") };
+    assert!(key.is("sk-1"));
+}
+
+#[test]
+fn nothing_set_is_the_default() {
+    let loaded = Here::new().loaded();
+    let Config { listen, access, store, limits, times, guard, sessions, record, telemetry, .. } =
+        loaded.config;
+    assert_eq!(listen.to_string(), "127.0.0.1:4177");
+    assert_eq!(store.to_string(), "sqlite:/home/fox/.local/share/foxwedge/foxwedge.db");
+    assert_eq!(limits, Limits::default());
+    assert_eq!(times, Times::default());
+    assert_eq!(guard, Guard::default());
+    assert_eq!(sessions, Sessions::default());
+    assert_eq!(record, Record::default());
+    assert_eq!((telemetry.log, telemetry.otlp), (Log::Text, None));
+    assert!(access.tokens.is_empty() && access.hosts.is_empty() && access.origins.is_empty());
+    assert_eq!(loaded.door, Door::Make("/home/fox/.config/foxwedge/token".into()));
+    assert!(loaded.warnings.is_empty());
+    let usual = |block: &Block| block.settings.iter().all(|it| it.usual);
+    assert!(loaded.blocks.iter().all(usual));
+}
+
+/// Everything that can be written down.
+const FULL: &str = r#"
+listen = "127.0.0.1:9000"
+store = "/var/runs.db"
+[access]
+hosts = ["Gateway.example:8443"]
+origins = ["https://chat.example"]
+[[token]]
+owner = "alice"
+token = "a-token-of-alice-0123456789"
+scope = "admin"
+[limits]
+head = "32KiB"
+body = "1MiB"
+unpacked = 2_097_152
+messages = 5
+depth = 6
+connections = 7
+per_address = 8
+per_owner = 9
+event = "3MiB"
+reply = "4MiB"
+[times]
+head = "1s"
+body = "2s"
+keep_alive = "3s"
+write = "4s"
+connect = "5s"
+first_byte = "6s"
+idle = "7s"
+drain = "0s"
+[guard]
+mode = "observe"
+unanswered = "drop-turn"
+language = "zh"
+overflow = "pass"
+heal = "never"
+[sessions]
+call = "1m"
+snapshot = "2m"
+session = "3m"
+nodes = 10
+replies = "5MiB"
+again = "identical"
+busy = "refuse"
+[record]
+runs = "none"
+content = "kept"
+repairs = 0
+repair_bytes = 0
+[telemetry]
+log = "json"
+otlp = "http://collector:4318"
+otlp_headers = { authorization = "Bearer canary-otlp" }
+[[upstream]]
+name = "own"
+kind = "openai-compatible"
+base_url = "http://vllm.internal:8000/v1"
+private = true
+key = "none"
+profile = "mistral"
+speaks = ["openai-chat", "anthropic"]
+tries = 2
+headers = { x-team = "canary-team" }
+[[route]]
+model = "claude-*"
+upstream = "own"
+rename = "qwen"
+mode = "strict"
+unanswered = "drop-call"
+language = "en"
+overflow = "compact"
+heal = "once"
+window = 200000
+"#;
+
+#[test]
+fn everything_can_be_written_down_and_is_told_as_it_was_written() {
+    let loaded = Here::new().saying(FULL).loaded();
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    let mut text = String::new();
+    for block in &loaded.blocks {
+        if block.header == "[[upstream]]" && block.settings[0].value == "\"scripted\""
+            || block.settings.iter().any(|it| it.value == "\"scripted*\"")
+        {
+            continue;
+        }
+        text.push_str(&format!("{}\n", block.header));
+        for Setting { key, value, origin, usual } in &block.settings {
+            assert!(matches!(origin, Origin::File { .. }) && !usual, "{key} {origin}");
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+    }
+    // What is told can be read again, and says the same.
+    let text = text.replace("token = \"[secret]\"", "token = \"another-token-0123456789\"");
+    let again = Here::new().saying(&text).loaded();
+    let values = |loaded: &Loaded| -> Vec<(String, String)> {
+        let all = loaded.blocks.iter().flat_map(|block| &block.settings);
+        all.map(|it| (it.key.clone(), it.value.clone())).collect()
+    };
+    assert_eq!(values(&again), values(&loaded));
+    assert_eq!(again.config.limits, loaded.config.limits);
+    assert_eq!(again.config.sessions, loaded.config.sessions);
+    let route = loaded.config.route("claude-x").expect("a route");
+    assert_eq!((route.rename.as_deref(), route.window), (Some("qwen"), Some(200_000)));
+    assert_eq!((route.guard.mode, route.guard.heal), (Mode::Strict, Heal::Once));
+    let upstream = &loaded.config.upstreams[0];
+    assert_eq!((upstream.tries, &*upstream.version), (2, "/v1"));
+    assert_eq!(loaded.config.access.hosts, ["gateway.example:8443"]);
+    assert_eq!(loaded.config.access.tokens[0].scope, Scope::Admin);
+}

@@ -1,0 +1,196 @@
+//! Upstreams and routes: from the file, from keys in the environment, from a flag.
+
+use super::*;
+
+/// Where a model goes; nowhere is a dash.
+fn goes(config: &Config, model: &str) -> String {
+    config.route(model).map_or("-".to_owned(), |route| route.upstream.name.to_string())
+}
+
+fn names(config: &Config) -> Vec<&str> {
+    config.upstreams.iter().map(|upstream| &*upstream.name).collect()
+}
+
+#[test]
+fn without_a_key_the_built_in_model_answers_everything() {
+    let config = Here::new().loaded().config;
+    assert_eq!(names(&config), ["scripted"]);
+    assert!(matches!(config.upstreams[0].reach, Reach::Scripted));
+    for model in ["gpt-5", "claude-x", "scripted", "anything"] {
+        assert_eq!(goes(&config, model), "scripted");
+    }
+    assert_eq!(config.models(), foxwedge_scripted::MODELS);
+}
+
+#[test]
+fn keys_in_the_environment_make_upstreams() {
+    let here = Here::new().with("OPENAI_API_KEY", "sk-1").with("GOOGLE_API_KEY", "g-1");
+    let loaded = here.loaded();
+    let config = &loaded.config;
+    assert_eq!(names(config), ["openai", "gemini", "scripted"]);
+    let table = [
+        ("gpt-5.2", "openai"),
+        ("o1", "openai"),
+        ("o3-mini", "openai"),
+        ("o4-mini", "openai"),
+        ("chatgpt-4o-latest", "openai"),
+        ("codex-mini", "openai"),
+        ("gemini-3-pro", "gemini"),
+        ("scripted-mistral", "scripted"),
+        ("claude-x", "-"),
+        ("mistral", "-"),
+        ("", "-"),
+    ];
+    for (model, expected) in table {
+        assert_eq!(goes(config, model), expected, "{model}");
+    }
+    let openai = &config.upstreams[0];
+    let wires = [foxwedge_core::Wire::OpenaiChat, foxwedge_core::Wire::OpenaiResponses];
+    assert_eq!((&openai.speaks[..], openai.tries), (&wires[..], 3));
+    let Reach::Network(target) = &openai.reach else { panic!("not far away") };
+    assert_eq!((target.tls, &*target.host, target.port), (true, "api.openai.com", 443));
+    assert_eq!((&*target.prefix, &*openai.version), ("", "/v1"));
+    assert_eq!(target.addresses, Addresses::Public);
+    assert_eq!(setting(&loaded, "[[upstream]]", "key"), "\"[secret]\" # OPENAI_API_KEY");
+    let config = Here::new().with("ANTHROPIC_API_KEY", "sk-2").loaded().config;
+    assert_eq!(
+        (goes(&config, "claude-x"), goes(&config, "gpt-5")),
+        ("anthropic".into(), "-".into())
+    );
+    let config = here.with("GEMINI_API_KEY", "g-2").loaded().config;
+    let Key::Ours(key) = &config.upstreams[1].key else { panic!("no key") };
+    assert!(key.is("g-2"));
+}
+
+#[test]
+fn our_own_token_is_nobodys_key() {
+    let token = format!("fw_{}", "0a".repeat(32));
+    let here = Here::new().with("OPENAI_API_KEY", &token);
+    assert_eq!(names(&here.loaded().config), ["scripted"]);
+    let told = here.complaints();
+    assert!(
+        told[0].starts_with("warning: OPENAI_API_KEY: this is a token of foxwedge"),
+        "{told:?}"
+    );
+    assert!(!told.concat().contains(&token));
+}
+
+#[test]
+fn a_file_with_upstreams_leaves_other_keys_alone() {
+    let text = "[[upstream]]\nname = \"main\"\nkind = \"anthropic\"\n";
+    let here = Here::new().saying(text).with("OPENAI_API_KEY", "sk-1");
+    let told = here.complaints();
+    assert_eq!(
+        told,
+        [
+            "foxwedge.toml:1: `upstream.main.key`: there is no key | set ANTHROPIC_API_KEY, or `key`, or `key_file`; `key = \"caller\"` uses the client's own key"
+        ]
+    );
+    let config = here.with("ANTHROPIC_API_KEY", "sk-2").loaded().config;
+    assert_eq!(names(&config), ["main", "scripted"]);
+    // The only one that is written down is meant for everything.
+    assert_eq!(
+        (goes(&config, "gpt-5"), goes(&config, "scripted-x")),
+        ("main".into(), "scripted".into())
+    );
+}
+
+#[test]
+fn a_providers_key_goes_to_that_provider_only() {
+    let text =
+        "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://o.example/v1\"\n";
+    let config = Here::new().saying(text).with("OPENAI_API_KEY", "sk-1").loaded().config;
+    assert!(matches!(config.upstreams[0].key, Key::None));
+    let text = text.replace("o.example", "api.openai.com");
+    let config = Here::new().saying(&text).with("OPENAI_API_KEY", "sk-1").loaded().config;
+    assert!(matches!(config.upstreams[0].key, Key::Ours(_)));
+    let text = format!("{text}key = \"caller\"\n");
+    let config = Here::new().saying(&text).with("OPENAI_API_KEY", "sk-1").loaded().config;
+    assert!(matches!(config.upstreams[0].key, Key::Callers));
+}
+
+#[test]
+fn a_name_goes_before_a_pattern_and_a_longer_pattern_before_a_shorter_one() {
+    let upstream = |name: &str| {
+        format!(
+            "[[upstream]]\nname = \"{name}\"\nkind = \"openai-compatible\"\nbase_url = \"https://{name}.example\"\n"
+        )
+    };
+    let route =
+        |model, upstream| format!("[[route]]\nmodel = \"{model}\"\nupstream = \"{upstream}\"\n");
+    let text = [
+        upstream("a"),
+        upstream("b"),
+        upstream("c"),
+        upstream("idle"),
+        route("*", "a"),
+        route("claude-*", "b"),
+        route("claude-opus-*", "c"),
+        route("claude-opus-4", "a"),
+        route("fast", "c"),
+    ];
+    let here = Here::new().saying(&text.concat());
+    let config = here.loaded().config;
+    let table = [
+        ("gpt-5", "a"),
+        ("claude-x", "b"),
+        ("claude-", "b"),
+        ("claude-opus-5", "c"),
+        ("claude-opus-4", "a"),
+        ("claude-opus-4-1", "c"),
+        ("fast", "c"),
+        ("faster", "a"),
+        ("scripted", "scripted"),
+        ("", "a"),
+    ];
+    for (model, expected) in table {
+        assert_eq!(goes(&config, model), expected, "{model}");
+    }
+    assert_eq!(
+        config.models(),
+        ["claude-opus-4", "fast", "scripted", "scripted-mistral", "scripted-deepseek"]
+    );
+    let told = here.complaints();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(
+        told[0].starts_with("warning: foxwedge.toml:13: `upstream.idle`: no route leads there")
+    );
+}
+
+#[test]
+fn a_flag_sends_everything_to_one_upstream() {
+    let flag = |here: Here, text: &str| {
+        let text = text.to_owned();
+        here.typed(|flags| flags.upstream = Some(text))
+    };
+    let keys = || Here::new().with("OPENAI_API_KEY", "sk-1").with("ANTHROPIC_API_KEY", "sk-2");
+    let config = flag(keys(), "anthropic").loaded().config;
+    assert_eq!(
+        (goes(&config, "gpt-5"), goes(&config, "scripted")),
+        ("anthropic".into(), "scripted".into())
+    );
+    let config = flag(keys(), "scripted").loaded().config;
+    assert_eq!(goes(&config, "gpt-5"), "scripted");
+    let config = flag(keys(), "http://127.0.0.1:8000/v1").loaded().config;
+    assert_eq!(names(&config), ["upstream", "openai", "anthropic", "scripted"]);
+    assert_eq!(goes(&config, "gpt-5"), "upstream");
+    assert!(matches!(config.upstreams[0].key, Key::None));
+    let here = keys().with("FOXWEDGE_UPSTREAM_KEY", "k");
+    let config = flag(here, "https://vllm.example").loaded().config;
+    assert!(matches!(&config.upstreams[0].key, Key::Ours(key) if key.is("k")));
+    let config = flag(keys(), "https://api.anthropic.com").loaded().config;
+    assert_eq!(names(&config), ["anthropic", "openai", "scripted"]);
+    assert_eq!(config.upstreams[0].speaks, [foxwedge_core::Wire::Anthropic]);
+    assert!(matches!(&config.upstreams[0].key, Key::Ours(key) if key.is("sk-2")));
+    let told = flag(keys(), "banana").complaints();
+    assert_eq!(
+        told,
+        [
+            "--upstream: there is no upstream \"banana\" | known: openai, anthropic, scripted; or give an address: https://…"
+        ]
+    );
+    let told = flag(keys(), "https://me:canary@x").complaints();
+    assert!(!told.is_empty() && !told.concat().contains("canary"), "{told:?}");
+    let config = Here::new().with("FOXWEDGE_UPSTREAM", "scripted").loaded().config;
+    assert_eq!(goes(&config, "x"), "scripted");
+}

@@ -1,0 +1,44 @@
+//! New tokens.
+
+use crate::Secret;
+
+/// Why no token can be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the system gives no random bytes")]
+pub struct TokenError(#[source] getrandom::Error);
+
+/// A new token: `fw_` and 32 random bytes.
+///
+/// # Errors
+/// If the system has no random bytes to give.
+pub fn fresh_token() -> Result<Secret, TokenError> {
+    let mut bytes = zeroize::Zeroizing::new([0_u8; 32]);
+    getrandom::fill(bytes.as_mut_slice()).map_err(TokenError)?;
+    let mut text = String::with_capacity(3 + 64);
+    text.push_str("fw_");
+    for byte in bytes.iter() {
+        for half in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(u32::from(half), 16).unwrap_or('0'));
+        }
+    }
+    Ok(Secret::new(text))
+}
+
+/// Whether a text is one of ours.
+pub(super) fn is_ours(text: &str) -> bool {
+    let digits = text.strip_prefix("fw_").unwrap_or_default();
+    digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_and_differ() {
+        let (one, two) =
+            (fresh_token().expect("random bytes"), fresh_token().expect("random bytes"));
+        assert!(is_ours(one.reveal()) && is_ours(two.reveal()) && one != two);
+        assert!(!is_ours("fw_") && !is_ours("sk-1") && !is_ours(&"f".repeat(67)));
+    }
+}

@@ -1,0 +1,273 @@
+//! Values as people write them: `30s`, `32MiB`, and words for everything that is a choice.
+
+use std::time::Duration;
+
+use foxwedge_core::{Language, Profile, Unanswered, Wire};
+
+use super::{Again, Busy, Content, Heal, Log, Mode, Overflow, Runs, Scope};
+
+/// Something that can be written in a file, a variable or a flag.
+pub(super) trait Value: Sized {
+    /// What is expected, for a complaint.
+    fn wanted() -> String;
+
+    /// Reads it.
+    fn read(text: &str) -> Option<Self>;
+
+    /// As a file says it.
+    fn shown(&self) -> String;
+}
+
+/// One of a few words.
+pub(super) trait Word: Copy + PartialEq + 'static {
+    /// All of them.
+    fn words() -> Vec<(&'static str, Self)>;
+}
+
+impl<T: Word> Value for T {
+    fn wanted() -> String {
+        let words: Vec<String> = T::words().iter().map(|(word, _)| format!("`{word}`")).collect();
+        format!("one of {}", words.join(", "))
+    }
+
+    fn read(text: &str) -> Option<T> {
+        T::words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
+    }
+
+    fn shown(&self) -> String {
+        let known = T::words().into_iter().find(|(_, value)| value == self);
+        quoted(known.map_or("", |(word, _)| word))
+    }
+}
+
+/// A text in quotes, as TOML wants it.
+pub(super) fn quoted(text: &str) -> String {
+    // The escapes of JSON are among those of TOML.
+    serde_json::Value::from(text).to_string()
+}
+
+macro_rules! words {
+    ($($type:ty: $($word:literal => $value:expr),+;)+) => {
+        $(impl Word for $type {
+            fn words() -> Vec<(&'static str, $type)> {
+                vec![$(($word, $value)),+]
+            }
+        })+
+    };
+}
+
+words! {
+    Mode: "off" => Mode::Off, "observe" => Mode::Observe, "fix" => Mode::Fix,
+        "strict" => Mode::Strict;
+    Overflow: "compact" => Overflow::Compact, "summarize" => Overflow::Summarize,
+        "pass" => Overflow::Pass;
+    Heal: "once" => Heal::Once, "never" => Heal::Never;
+    Again: "marked" => Again::Marked, "identical" => Again::Identical, "never" => Again::Never;
+    Runs: "all" => Runs::All, "none" => Runs::None;
+    Content: "left" => Content::Left, "kept" => Content::Kept;
+    Log: "text" => Log::Text, "json" => Log::Json, "off" => Log::Off;
+    Scope: "user" => Scope::User, "admin" => Scope::Admin;
+    Language: "en" => Language::English, "zh" => Language::Chinese;
+    Unanswered: "answer" => Unanswered::Answer, "drop-turn" => Unanswered::DropTurn,
+        "drop-call" => Unanswered::DropCall;
+}
+
+impl Word for Profile {
+    fn words() -> Vec<(&'static str, Profile)> {
+        Profile::ALL.map(|profile| (profile.name(), profile)).to_vec()
+    }
+}
+
+/// The formats that are spoken over HTTP with a key. Bedrock wants signed requests.
+impl Word for Wire {
+    fn words() -> Vec<(&'static str, Wire)> {
+        let spoken = Wire::ALL.into_iter().filter(|wire| *wire != Wire::Bedrock);
+        spoken.map(|wire| (wire.name(), wire)).collect()
+    }
+}
+
+/// A number of things.
+impl Value for usize {
+    fn wanted() -> String {
+        "a whole number".to_owned()
+    }
+
+    fn read(text: &str) -> Option<usize> {
+        text.replace('_', "").parse().ok()
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Size(pub(super) usize);
+
+impl Value for Size {
+    fn wanted() -> String {
+        "a size, as \"512KiB\" or \"32MiB\", or a number of bytes".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Size> {
+        let (number, unit) = split(text.trim())?;
+        let unit = match unit.trim_start() {
+            "" | "B" => 1,
+            "kB" | "KB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            "KiB" => 1 << 10,
+            "MiB" => 1 << 20,
+            "GiB" => 1 << 30,
+            _ => return None,
+        };
+        number.checked_mul(unit)?.try_into().ok().map(Size)
+    }
+
+    fn shown(&self) -> String {
+        let whole = |unit: usize| self.0 > 0 && self.0.is_multiple_of(unit);
+        match [("GiB", 30), ("MiB", 20), ("KiB", 10)].into_iter().find(|(_, bits)| whole(1 << bits))
+        {
+            Some((unit, bits)) => format!("\"{}{unit}\"", self.0 >> bits),
+            None => self.0.to_string(),
+        }
+    }
+}
+
+/// More than anybody waits for: a hundred years.
+const MOST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+impl Value for Duration {
+    fn wanted() -> String {
+        "a time with its unit, as \"500ms\", \"30s\", \"10m\", \"24h\" or \"7d\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Duration> {
+        let mut rest = text.trim();
+        let mut sum = Duration::ZERO;
+        loop {
+            let (number, behind) = split(rest)?;
+            let end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
+            let (unit, next) = behind.split_at_checked(end)?;
+            let unit = match unit.trim() {
+                "ms" => 1,
+                "s" => 1_000,
+                "m" => 60_000,
+                "h" => 3_600_000,
+                "d" => 86_400_000,
+                _ => return None,
+            };
+            sum = sum.checked_add(Duration::from_millis(number.checked_mul(unit)?))?;
+            rest = next;
+            if rest.is_empty() {
+                return Some(sum).filter(|sum| *sum <= MOST);
+            }
+        }
+    }
+
+    fn shown(&self) -> String {
+        let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)];
+        let all = self.as_millis();
+        let whole = |(_, unit): &(&str, u128)| all.is_multiple_of(*unit) && all > 0;
+        match units.into_iter().find(whole) {
+            // A day is how long a conversation is found again: people say 24h.
+            Some(("d", _)) if all == 86_400_000 => "\"24h\"".to_owned(),
+            Some((name, unit)) => format!("\"{}{name}\"", all / unit),
+            None if all == 0 => "\"0s\"".to_owned(),
+            None => format!("\"{all}ms\""),
+        }
+    }
+}
+
+impl Value for Busy {
+    fn wanted() -> String {
+        "`refuse`, or how long to wait, as \"60s\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Busy> {
+        match text {
+            "refuse" => Some(Busy::Refuse),
+            text => Duration::read(text).map(Busy::Wait),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Busy::Refuse => quoted("refuse"),
+            Busy::Wait(time) => time.shown(),
+        }
+    }
+}
+
+/// Digits, and what stands behind them.
+fn split(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at_checked(end)?;
+    Some((digits.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_read_and_told() {
+        let times = [
+            ("30s", Some("\"30s\"")),
+            ("90s", Some("\"90s\"")),
+            ("1m30s", Some("\"90s\"")),
+            ("60s", Some("\"1m\"")),
+            ("24h", Some("\"24h\"")),
+            ("1d", Some("\"24h\"")),
+            ("48h", Some("\"2d\"")),
+            ("1500ms", Some("\"1500ms\"")),
+            (" 10 m ", Some("\"10m\"")),
+            ("0s", Some("\"0s\"")),
+            ("30", None),
+            ("", None),
+            ("s", None),
+            ("-1s", None),
+            ("1.5s", None),
+            ("1w", None),
+            ("40000d", None),
+            ("99999999999999999999s", None),
+            ("18446744073709551615d", None),
+        ];
+        for (text, expected) in times {
+            let shown = Duration::read(text).map(|time| time.shown());
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        }
+        let sizes = [
+            ("32MiB", Some("\"32MiB\"")),
+            ("64 KiB", Some("\"64KiB\"")),
+            ("65536", Some("\"64KiB\"")),
+            ("1MB", Some("1000000")),
+            ("1000", Some("1000")),
+            ("2048MiB", Some("\"2GiB\"")),
+            ("0", Some("0")),
+            ("32mib", None),
+            ("-1", None),
+            ("MiB", None),
+            ("18446744073709551615GiB", None),
+        ];
+        for (text, expected) in sizes {
+            let shown = Size::read(text).map(|size| size.shown());
+            assert_eq!(shown.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_exact() {
+        assert_eq!(Mode::read("fix"), Some(Mode::Fix));
+        assert_eq!(Mode::read("Fix"), None);
+        assert_eq!(Mode::wanted(), "one of `off`, `observe`, `fix`, `strict`");
+        assert_eq!(Wire::read("bedrock"), None);
+        assert_eq!(Busy::read("refuse"), Some(Busy::Refuse));
+        assert_eq!(Busy::read("1m").map(|busy| busy.shown()).as_deref(), Some("\"1m\""));
+        assert_eq!(quoted("a\"b\\\n"), r#""a\"b\\\n""#);
+        for mode in [Mode::Off, Mode::Observe, Mode::Fix, Mode::Strict] {
+            assert_eq!(Mode::read(mode.name()), Some(mode));
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! One request, from its body to its reply.
+
+mod prepare;
+mod ask;
+mod summary;
+mod count;
+mod reply;
+mod relay;
+mod whole;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use foxwedge_store::AnyStore;
+use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
+
+use crate::{
+    Action, Answered, Asked, Face, Fault, Kind, Told,
+    config::Config,
+    guard::Scales,
+    http::{Client, Settings},
+    meter::Meter,
+    record::{Begin, Recorder, Recording},
+    session::{Claimed, Held, Named, Sessions, Wanted},
+    trace::{Span, Tracer},
+};
+use ask::Said;
+use prepare::{Naming, Prepared, prepare};
+use reply::Reply;
+use summary::Summaries;
+
+/// The driver. A copy is the same.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) config: Arc<Config>,
+    pub(crate) client: Client,
+    pub(crate) scales: Arc<Scales>,
+    /// Summaries that models wrote.
+    summaries: Arc<Mutex<Summaries>>,
+    pub(crate) sessions: Sessions,
+    pub(crate) recorder: Recorder,
+    pub(crate) meter: Meter,
+    pub(crate) tracer: Tracer,
+    /// How runs that are at work are stopped.
+    stops: Mutex<HashMap<Arc<str>, oneshot::Sender<()>>>,
+    sweeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Why an engine cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The store cannot be used.
+    #[error("the store cannot be used")]
+    Store(#[from] foxwedge_store::StoreError),
+}
+
+/// How often what nobody uses is looked for.
+const SWEEP: Duration = Duration::from_secs(30);
+
+impl Engine {
+    /// Starts: finds the conversations of before, closes runs that were left open.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn open(config: Arc<Config>, store: Arc<AnyStore>) -> Result<Engine, EngineError> {
+        let me = format!("gateway-{:016x}", getrandom::u64().unwrap_or_default());
+        Engine::open_as(me, config, store).await
+    }
+
+    /// The same, under a name by which others can tell whether this process is gone.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn open_as(
+        me: String,
+        config: Arc<Config>,
+        store: Arc<AnyStore>,
+    ) -> Result<Engine, EngineError> {
+        let times = config.times;
+        let client = Client::new(Settings {
+            connect: times.connect,
+            first_byte: times.first_byte,
+            idle: times.idle,
+            ..Settings::default()
+        });
+        let meter = Meter::new();
+        let sessions = Sessions::new(config.sessions);
+        let (recorder, tips) =
+            Recorder::start_as(me, store, config.record, config.sessions, meter.clone()).await?;
+        sessions.load(tips);
+        let tracer = Tracer::start(&config.telemetry, client.clone(), meter.clone());
+        let inner = Arc::new(Inner {
+            config,
+            client,
+            scales: Arc::default(),
+            summaries: Arc::default(),
+            sessions,
+            recorder,
+            meter,
+            tracer,
+            stops: Mutex::default(),
+            sweeper: Mutex::default(),
+        });
+        let sweeper = tokio::spawn(sweep(Arc::downgrade(&inner)));
+        *inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sweeper);
+        Ok(Engine { inner })
+    }
+
+    /// Answers a request. Whatever goes wrong is a reply in the client's own form.
+    pub async fn answer(&self, asked: Asked) -> Answered {
+        let inner = &self.inner;
+        let mut told = Told::default();
+        let (face, id) = (asked.face, asked.id.clone());
+        let answered = match face {
+            Face::CountTokens => count::count(inner, &asked, &mut told).await,
+            Face::Chat | Face::Responses | Face::Messages => {
+                exchange(inner, &asked, &mut told).await
+            }
+        };
+        let answered = answered.unwrap_or_else(|fault| reply::fault(&fault, face, &id, told));
+        let action = answered.told.action.unwrap_or(Action::None);
+        inner.meter.noted(&answered.told.findings, action);
+        answered
+    }
+
+    /// Stops a run that is at work here; whether there was one.
+    pub fn stop(&self, run: &str) -> bool {
+        let stop = lock(&self.inner.stops).remove(run);
+        stop.is_some_and(|stop| stop.send(()).is_ok())
+    }
+
+    /// What operators are told.
+    pub fn meter(&self) -> &Meter {
+        self.inner.meter.trie_nodes(self.inner.sessions.stats().nodes);
+        &self.inner.meter
+    }
+
+    /// What is kept.
+    pub fn recorder(&self) -> &Recorder {
+        &self.inner.recorder
+    }
+
+    /// What conversations are found by.
+    pub fn sessions(&self) -> &Sessions {
+        &self.inner.sessions
+    }
+
+    /// What is set.
+    pub fn config(&self) -> &Arc<Config> {
+        &self.inner.config
+    }
+
+    /// Everything that was handed in is written; nothing may be asked any more.
+    pub async fn drain(&self) {
+        let sweeper = self.inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(sweeper) = sweeper {
+            sweeper.abort();
+        }
+        self.inner.recorder.drain().await;
+        self.inner.tracer.drain().await;
+    }
+}
+
+/// Forgets what nobody uses, for as long as there is an engine.
+async fn sweep(inner: std::sync::Weak<Inner>) {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        let Some(inner) = inner.upgrade() else { return };
+        inner.sessions.sweep();
+        inner.client.sweep();
+    }
+}
+
+async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result<Answered, Fault> {
+    let began = Instant::now();
+    let mut prepared = prepare(engine, asked).inspect_err(|fault| note_refusal(fault, told))?;
+    note(&prepared, told);
+    let held = match claim(engine, asked, &prepared).await {
+        Claimed::Held(held) => held,
+        Claimed::Again(stored) => return Ok(reply::again(&stored, told)),
+        Claimed::Busy => return Err(busy()),
+    };
+    engine.meter.matched(held.matched().name());
+    let mut recording = engine.recorder.begin(begin(asked, &prepared, &held));
+    let upstream = &prepared.route.upstream.name;
+    let mut span = engine.tracer.chat(&asked.headers, upstream, &prepared.model);
+    span.of(held.session(), recording.run());
+    told.session = Some(held.session().clone());
+    told.matched = Some(held.matched().name());
+    told.run = Some(recording.run().clone());
+    let mut running = Running::new(engine, recording.run().clone());
+    engine.meter.overhead(began.elapsed());
+
+    summary::fit(engine, asked, &mut prepared).await;
+    let trace = span.header();
+    let said = ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop).await;
+    note(&prepared, told);
+    recording.changed(&prepared.guarded);
+    if prepared.guarded.action == Action::Fixed {
+        span.repaired(&prepared.guarded.findings);
+    }
+    let reply = Reply { engine, asked, prepared: &prepared, told };
+    match said {
+        Ok(Said::Reply { status, headers, body }) => {
+            let work = Work { held, recording, span, running };
+            reply.begin(status, &headers, body, work).await
+        }
+        Ok(Said::Error { status, headers, body }) => {
+            recording.failed(status);
+            span.failed(status.as_u16());
+            Ok(reply.error(status, &headers, &body))
+        }
+        Err(fault) => {
+            recording.fault(fault.code);
+            span.failed(fault.kind.status().as_u16());
+            Err(fault)
+        }
+    }
+}
+
+/// What belongs to a reply that is on its way. Dropped before the reply has ended, it says that the
+/// client is gone.
+pub(crate) struct Work {
+    pub(crate) held: Held,
+    pub(crate) recording: Recording,
+    pub(crate) span: Span,
+    pub(crate) running: Running,
+}
+
+/// A run that can be stopped from outside.
+pub(crate) struct Running {
+    engine: Arc<Inner>,
+    run: Arc<str>,
+    pub(crate) stop: oneshot::Receiver<()>,
+}
+
+impl Running {
+    fn new(engine: &Arc<Inner>, run: Arc<str>) -> Running {
+        let (sender, stop) = oneshot::channel();
+        lock(&engine.stops).insert(run.clone(), sender);
+        Running { engine: engine.clone(), run, stop }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        lock(&self.engine.stops).remove(&self.run);
+    }
+}
+
+async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
+    let named = match &prepared.naming {
+        Naming::Exactly(name) => Named::Exactly(name),
+        Naming::Loosely(name) => Named::Loosely(name),
+        Naming::Reply(id) => Named::Reply(id),
+        Naming::Not => Named::Not,
+    };
+    let wanted = Wanted {
+        owner: &asked.caller.owner,
+        named,
+        chain: &prepared.chain,
+        fingerprint: prepared.fingerprint,
+        repeated: prepared.repeated,
+    };
+    engine.sessions.claim(wanted).await
+}
+
+fn begin<'a>(asked: &'a Asked, prepared: &'a Prepared, held: &'a Held) -> Begin<'a> {
+    Begin {
+        session: held.session(),
+        forked: held.forked(),
+        owner: &asked.caller.owner,
+        request: &asked.id,
+        model: &prepared.asked_model,
+        agent: asked.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
+        answers: &prepared.answers,
+        before: &asked.body,
+        guarded: &prepared.guarded,
+        mode: prepared.route.guard.mode,
+        wire: asked.face.wire(),
+    }
+}
+
+fn note(prepared: &Prepared, told: &mut Told) {
+    told.model = Some(prepared.asked_model.clone());
+    told.upstream = Some(prepared.route.upstream.name.clone());
+    told.action = Some(prepared.guarded.action);
+    told.findings.clone_from(&prepared.guarded.findings);
+}
+
+fn note_refusal(fault: &Fault, told: &mut Told) {
+    if fault.code == "invalid_history" {
+        told.action = Some(Action::Rejected);
+        told.findings = reply::rejected(fault);
+    }
+}
+
+fn busy() -> Fault {
+    let words = "another request of this session is at work";
+    let mut fault = Fault::new(Kind::Conflict, "session_busy", words);
+    fault.retry_after = Some(1);
+    fault
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

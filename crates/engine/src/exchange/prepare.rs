@@ -1,0 +1,281 @@
+//! Reads a request and decides what to do with it, before anybody is asked.
+
+use std::{borrow::Cow, sync::Arc};
+
+use bytes::Bytes;
+use foxwedge_core::{Kind as PartKind, Report, Wire};
+use foxwedge_dialect::{Envelope, ReadError, Reading, position, read, text, want};
+use http::{HeaderMap, HeaderValue};
+use serde_json::json;
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
+
+use super::Inner;
+use crate::{
+    Asked, Face, Fault, Kind,
+    config::{Again, Reach, Route},
+    guard::{Guarded, Judging, Refusal, guard, profile_of},
+    session::{self, Repeated},
+};
+
+/// A request, understood.
+pub(super) struct Prepared {
+    pub(super) route: Arc<Route>,
+    /// The client's name of the model.
+    pub(super) asked_model: Arc<str>,
+    /// The upstream's.
+    pub(super) model: Arc<str>,
+    /// The upstream's format.
+    pub(super) wire: Wire,
+    pub(super) stream: bool,
+    pub(super) include_usage: bool,
+    /// How many tokens the reply may have.
+    pub(super) most: Option<u64>,
+    pub(super) guarded: Guarded,
+    /// The conversation, as a chain of digests.
+    pub(super) chain: Vec<u128>,
+    /// Ids of the calls that the end of the history answers.
+    pub(super) answers: Vec<Arc<str>>,
+    pub(super) naming: Naming,
+    /// The same for the same body.
+    pub(super) fingerprint: u128,
+    /// Whether the client says that it asks again.
+    pub(super) repeated: Repeated,
+}
+
+/// How a client names its session.
+pub(super) enum Naming {
+    /// By a header: requests of it come one after the other.
+    Exactly(String),
+    /// By something that often names one.
+    Loosely(String),
+    /// By the reply it continues.
+    Reply(String),
+    /// Not at all.
+    Not,
+}
+
+/// Headers that name a session, the strongest first.
+const SESSIONS: [&str; 4] =
+    ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
+
+pub(super) fn prepare(engine: &Inner, asked: &Asked) -> Result<Prepared, Fault> {
+    let from = asked.face.wire();
+    let source = text(&asked.body).map_err(|error| unreadable(&asked.body, &error))?;
+    // The route decides what has to be looked at; most routes want the same.
+    let reading = read(source, from, want(foxwedge_core::Profile::of(from)))
+        .map_err(|error| unreadable(&asked.body, &error))?;
+    let envelope = &reading.envelope;
+    refuse_foreign(envelope)?;
+    let most = engine.config.limits.messages;
+    // A message may have any number of calls: each of them costs as much as a message.
+    if reading.draft.messages.len().max(reading.draft.parts.len()) > most {
+        let words = format!("the request has more than {most} messages or parts of messages");
+        return Err(Fault::new(Kind::TooLarge, "too_many_messages", words));
+    }
+    let asked_model: Arc<str> = reading.draft.body.model.as_deref().unwrap_or_default().into();
+    if asked_model.is_empty() {
+        let words = "you must provide a model parameter";
+        return Err(Fault::new(Kind::Request, "missing_model", words).at("model"));
+    }
+    let route = engine.config.route(&asked_model).ok_or_else(|| unknown(&asked_model))?;
+    let model: Arc<str> = route.rename.as_deref().map_or_else(|| asked_model.clone(), Arc::from);
+    let wire = upstream_wire(&route, from);
+    refuse_stateful(envelope, &route, from, wire)?;
+
+    let reading = again_for(source, &route, from, wire, reading)?;
+    let judging = Judging {
+        body: &asked.body,
+        reading: &reading,
+        from,
+        to: wire,
+        route: &route,
+        model: &model,
+    };
+    let guarded =
+        guard(judging, &engine.scales).map_err(|refusal| refused(refusal, &asked.body))?;
+
+    let envelope = &reading.envelope;
+    let counts = asked.face == Face::CountTokens;
+    let scope = session::scope(&asked.caller.owner, &asked_model);
+    Ok(Prepared {
+        stream: envelope.stream.unwrap_or(false) && !counts,
+        include_usage: envelope.include_usage.unwrap_or(false) || from != Wire::OpenaiChat,
+        most: envelope.max_output,
+        chain: if counts { Vec::new() } else { reading.chain(scope) },
+        answers: answers(&reading),
+        naming: naming(&asked.headers, envelope),
+        fingerprint: fingerprint(asked, scope),
+        repeated: repeated(engine.config.sessions.again, &asked.headers),
+        route,
+        asked_model,
+        model,
+        wire,
+        guarded,
+    })
+}
+
+/// The format in which an upstream is asked: the client's own, if it speaks that.
+fn upstream_wire(route: &Route, from: Wire) -> Wire {
+    let speaks = &route.upstream.speaks;
+    if speaks.contains(&from) { from } else { speaks.first().copied().unwrap_or(from) }
+}
+
+/// The same document, read as closely as the route's rules want.
+fn again_for<'a>(
+    source: &'a str,
+    route: &Route,
+    from: Wire,
+    to: Wire,
+    reading: Reading<'a>,
+) -> Result<Reading<'a>, Fault> {
+    let wanted = want(profile_of(route, from, to));
+    if wanted == want(foxwedge_core::Profile::of(from)) {
+        return Ok(reading);
+    }
+    read(source, from, wanted).map_err(|error| unreadable(source.as_bytes(), &error))
+}
+
+/// A request never chooses where it goes, and a wish to do so is not passed over in silence.
+fn refuse_foreign(envelope: &Envelope<'_>) -> Result<(), Fault> {
+    let Some(key) = envelope.foreign else { return Ok(()) };
+    let words = format!("`{key}` is not allowed: upstreams are chosen by the operator");
+    Err(Fault::new(Kind::Request, "upstream_not_yours", words).at(key))
+}
+
+/// What lies on a provider's server is only there. Clients that hear so send everything again.
+fn refuse_stateful(
+    envelope: &Envelope<'_>,
+    route: &Route,
+    from: Wire,
+    to: Wire,
+) -> Result<(), Fault> {
+    let remembers = from == to && matches!(route.upstream.reach, Reach::Network(_));
+    if remembers {
+        return Ok(());
+    }
+    if let Some(id) = &envelope.previous_response {
+        let words = format!("Previous response with id '{}' not found.", shortened(id));
+        return Err(Fault::new(Kind::Request, "previous_response_not_found", words)
+            .at("previous_response_id"));
+    }
+    if let Some(id) = &envelope.conversation {
+        let words = format!("Conversation with id '{}' not found.", shortened(id));
+        return Err(Fault::new(Kind::NotFound, "conversation_not_found", words).at("conversation"));
+    }
+    if envelope.thread {
+        let words = "message threads are not kept here: send the whole conversation";
+        return Err(Fault::new(Kind::Request, "thread_unsupported_request", words)
+            .with("error_code", json!("thread_unsupported_request")));
+    }
+    Ok(())
+}
+
+/// Ids of the calls that the end of the history answers.
+fn answers(reading: &Reading<'_>) -> Vec<Arc<str>> {
+    let draft = &reading.draft;
+    let tail = draft.messages.iter().rev().take_while(|message| !message.role.is_assistant());
+    let parts = tail.flat_map(|message| draft.parts_of(message));
+    let mut ids: Vec<Arc<str>> = parts
+        .filter_map(|part| match &part.kind {
+            PartKind::Answer(answer) => answer.id.as_deref().map(Arc::from),
+            PartKind::Text(_)
+            | PartKind::Media
+            | PartKind::Reasoning(_)
+            | PartKind::Call(_)
+            | PartKind::ServerCall(_)
+            | PartKind::ServerAnswer(_)
+            | PartKind::Other => None,
+        })
+        .collect();
+    ids.reverse();
+    ids
+}
+
+fn naming(headers: &HeaderMap, envelope: &Envelope<'_>) -> Naming {
+    let named = SESSIONS.iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    if let Some(name) = named.filter(|name| !name.is_empty()) {
+        return Naming::Exactly(name.to_owned());
+    }
+    let owned = |text: &Cow<'_, str>| text.clone().into_owned();
+    match (&envelope.previous_response, &envelope.cache_key) {
+        (Some(id), _) => Naming::Reply(owned(id)),
+        (None, Some(key)) if !key.is_empty() => Naming::Loosely(owned(key)),
+        (None, _) => Naming::Not,
+    }
+}
+
+/// The same for the same request of the same caller.
+fn fingerprint(asked: &Asked, scope: u128) -> u128 {
+    let key = asked.headers.get("idempotency-key").map_or(&[][..], HeaderValue::as_bytes);
+    let seed = xxh3_64_with_seed(key, scope as u64 ^ asked.face as u64);
+    xxh3_128_with_seed(&asked.body, seed)
+}
+
+/// Whether the client says that it asks again.
+fn repeated(again: Again, headers: &HeaderMap) -> Repeated {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let marked = || {
+        text("idempotency-key").is_some()
+            || text("x-stainless-retry-count").is_some_and(|count| count.trim() != "0")
+            || SESSIONS.iter().any(|name| headers.contains_key(*name))
+    };
+    match again {
+        Again::Never => Repeated::Never,
+        Again::Identical => Repeated::Yes,
+        Again::Marked if marked() => Repeated::Yes,
+        Again::Marked => Repeated::No,
+    }
+}
+
+fn unknown(model: &str) -> Fault {
+    let words = format!("the model `{}` is not known here", shortened(model));
+    Fault::new(Kind::NotFound, "model_not_found", words).at("model")
+}
+
+fn unreadable(body: &[u8], error: &ReadError) -> Fault {
+    let at = position(body, error.at());
+    let words =
+        format!("the body cannot be read: {error} (line {}, column {})", at.line, at.column);
+    Fault::new(Kind::Request, "invalid_body", words)
+}
+
+fn refused(refusal: Refusal, body: &Bytes) -> Fault {
+    match refusal {
+        Refusal::Unreadable(error) => unreadable(body, &error),
+        Refusal::Findings(report) => findings(&report),
+    }
+}
+
+/// Strict: every finding, with its rule, its place and what would repair it.
+fn findings(report: &Report) -> Fault {
+    let list: Vec<_> = report
+        .findings
+        .iter()
+        .take(100)
+        .map(|finding| {
+            json!({
+                "code": finding.rule.label(),
+                "name": finding.rule.name,
+                "message": finding.message,
+                "message_index": finding.at.message,
+                "call_ids": finding.ids,
+                "fix": { "applicability": finding.fix.applicability.name(),
+                         "strategy": finding.fix.strategy.name() },
+            })
+        })
+        .collect();
+    let Some(first) = report.findings.first() else {
+        return Fault::new(Kind::Server, "no_finding", "refused without a finding");
+    };
+    let label = first.rule.label();
+    let words = format!("{label} {}: {}", first.rule.name, first.message);
+    Fault::new(Kind::Request, "invalid_history", words)
+        .at(format!("messages[{}]", first.at.message))
+        .with("rule", json!(label))
+        .with("findings", json!(list))
+}
+
+/// A name as it may stand in an error: short and printable.
+fn shortened(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(100).collect()
+}

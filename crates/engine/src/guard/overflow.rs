@@ -1,0 +1,141 @@
+//! A history that is too long for its model is made shorter before it is sent, the same way each
+//! time it comes, so that the beginning of what is sent stays the same.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use foxwedge_core::{
+    Wire,
+    compact::{Fraction, Limits, Pace},
+};
+use foxwedge_dialect::{
+    compact::{Digest, Settings, Stage, Summarizer, compact},
+    text,
+};
+use foxwedge_tokens::{Remembering, Tokenizer, models};
+
+use super::{Action, Change, Guarded, Judging, question};
+use crate::config::{Mode, Overflow, Route};
+
+/// Estimates are a few percent off.
+const SHARE: f64 = 0.95;
+/// Room for a reply of which nobody said how long it may be.
+const REPLY: u64 = 4_096;
+/// Texts that a model's counter remembers.
+const REMEMBERED: usize = 20_000;
+/// Models with a counter of their own at a time.
+const MODELS: usize = 32;
+
+/// The counters of models, which remember what they have counted.
+#[derive(Default)]
+pub(crate) struct Scales(Mutex<HashMap<String, Remembering<Tokenizer>>>);
+
+impl Scales {
+    /// The counter of a model, out of the box while it is used.
+    fn take(&self, model: &str) -> Remembering<Tokenizer> {
+        let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        scales
+            .remove(model)
+            .unwrap_or_else(|| Remembering::new(Tokenizer::for_model(Some(model)), REMEMBERED))
+    }
+
+    fn put_back(&self, model: &str, counter: Remembering<Tokenizer>) {
+        let mut scales = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if scales.len() < MODELS {
+            scales.insert(model.to_owned(), counter);
+        }
+    }
+
+    /// How many tokens a request takes.
+    pub(crate) fn weigh(&self, source: &str, wire: Wire, model: &str) -> Option<u64> {
+        let reading =
+            foxwedge_dialect::read(source, wire, foxwedge_dialect::Want::default()).ok()?;
+        let mut counter = self.take(model);
+        let weights = foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, &mut counter);
+        self.put_back(model, counter);
+        Some(weights.total())
+    }
+}
+
+/// A request that may be too long.
+#[derive(Clone, Copy)]
+pub(crate) struct Room<'a> {
+    pub(crate) route: &'a Route,
+    /// The format of the request.
+    pub(crate) wire: Wire,
+    /// The upstream's name of the model.
+    pub(crate) model: &'a str,
+    /// How many tokens the reply may have.
+    pub(crate) reply: Option<u64>,
+}
+
+impl Room<'_> {
+    /// Whether the request is too long for certain or perhaps; a token takes a byte or more, so
+    /// most requests are not looked at.
+    pub(crate) fn is_doubtful(self, body: &[u8]) -> bool {
+        self.route.guard.mode == Mode::Fix
+            && self.limits().is_some_and(|limits| body.len() as u64 > limits.most())
+    }
+
+    fn limits(self) -> Option<Limits> {
+        let known = models::find(self.model);
+        let window = self.route.window.or(known.map(|model| model.window))?;
+        let reply = self.reply.unwrap_or(REPLY).min(window / 2);
+        let limits = Limits::of_window(window, reply, Fraction::new(SHARE)?);
+        Some(limits.at(Pace::Steady))
+    }
+}
+
+/// Makes a request fit into the window of its model without asking anybody.
+pub(super) fn fit(guarded: &mut Guarded, judging: Judging<'_>, scales: &Scales) {
+    let room = Room {
+        route: judging.route,
+        wire: judging.to,
+        model: judging.model,
+        reply: judging.reading.envelope.max_output,
+    };
+    match judging.route.guard.overflow {
+        Overflow::Compact if room.is_doubtful(&guarded.body) => {
+            shorten(guarded, room, scales, &[Stage::Elide, Stage::Budget], &mut Digest);
+        }
+        Overflow::Compact | Overflow::Summarize | Overflow::Pass => {}
+    }
+}
+
+/// Makes a request shorter. What cannot become short enough goes as it is: the provider says so in its
+/// own words.
+pub(crate) fn shorten(
+    guarded: &mut Guarded,
+    room: Room<'_>,
+    scales: &Scales,
+    stages: &[Stage],
+    summarizer: &mut dyn Summarizer,
+) {
+    let (Some(limits), Ok(source)) = (room.limits(), text(&guarded.body)) else { return };
+    let mut settings = Settings::new(question(room.route, room.wire), limits);
+    settings.stages = stages.to_vec();
+    let mut counter = scales.take(room.model);
+    let compacted = compact(source, room.wire, &settings, &mut counter, summarizer);
+    scales.put_back(room.model, counter);
+    let Ok(compacted) = compacted else { return };
+    if !compacted.is_changed() {
+        return;
+    }
+    let (before, after) = (compacted.account.before, compacted.account.after);
+    let body = compacted.text.into_owned();
+    guarded.changes.push(Change {
+        code: 0,
+        strategy: "compact",
+        message: 0,
+        calls: Vec::new(),
+        note: format!(
+            "{} messages of {} tokens became {} of {}: the model's window has no room for more",
+            before.messages, before.tokens, after.messages, after.tokens
+        ),
+    });
+    guarded.compacted = Some((before.tokens, after.tokens));
+    guarded.action = Action::Fixed;
+    guarded.body = body.into();
+}

@@ -1,0 +1,26 @@
+//! An alias: the upstream knows the model under another name.
+
+use bytes::Bytes;
+use foxwedge_core::Wire;
+use foxwedge_dialect::{envelope, text};
+
+use super::{Guarded, Judging};
+
+/// Puts the upstream's name of the model into a request that stays in its format.
+pub(super) fn rename(guarded: &mut Guarded, judging: Judging<'_>) {
+    let asked = judging.reading.draft.body.model.as_deref();
+    if asked == Some(judging.model) || judging.route.rename.is_none() {
+        return;
+    }
+    if let Some(body) = renamed(&guarded.body, judging.to, judging.model) {
+        guarded.body = body;
+    }
+}
+
+fn renamed(body: &Bytes, wire: Wire, model: &str) -> Option<Bytes> {
+    let source = text(body).ok()?;
+    let span = envelope(source, wire).ok()?.model?;
+    let (head, tail) = (source.get(..span.start as usize)?, source.get(span.end as usize..)?);
+    let name = serde_json::to_string(model).ok()?;
+    Some([head, &name, tail].concat().into())
+}

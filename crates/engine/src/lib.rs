@@ -1,0 +1,28 @@
+//! The driver of the gateway: takes a request in any face, guards it, finds its session, sends it
+//! to an upstream and gives back the reply, as bytes and as a run in the store.
+//!
+//! The shell around the pure crates: it decides nothing about conversations. One request goes one
+//! way: [`Asked`] → guard → session → upstream → [`Answered`].
+
+pub mod config;
+mod secret;
+mod face;
+mod asked;
+mod body;
+mod fault;
+mod guard;
+pub mod http;
+mod upstream;
+pub mod session;
+pub mod record;
+pub mod meter;
+pub mod trace;
+mod exchange;
+
+pub use asked::{Answered, Asked, Caller, Own, Told, Way};
+pub use body::{Body, BodyError};
+pub use exchange::{Engine, EngineError};
+pub use face::Face;
+pub use fault::{Fault, Kind};
+pub use guard::{Action, Change, Guarded, Noted};
+pub use secret::Secret;

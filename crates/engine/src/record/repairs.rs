@@ -1,0 +1,275 @@
+//! What the guard found and changed, for people to look at: the newest of it, in memory.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use foxwedge_core::Wire;
+use serde_json::{Value, json};
+
+use super::{cards, now};
+use crate::{Action, Change, Guarded, Noted, config::Mode};
+
+/// The newest repairs. Bounded by number and by bytes.
+#[derive(Debug)]
+pub struct Repairs {
+    most: usize,
+    bytes: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// In the order of their numbers.
+    repairs: VecDeque<Arc<Repair>>,
+    bytes: usize,
+    next: u64,
+}
+
+/// What was found in a request and done about it.
+#[derive(Clone, Debug)]
+pub struct Repair {
+    /// Its number: a later one has a higher one.
+    pub number: u64,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The request.
+    pub request: Arc<str>,
+    /// Whose it is.
+    pub owner: Arc<str>,
+    /// Its session.
+    pub session: Arc<str>,
+    /// Its run.
+    pub run: Arc<str>,
+    /// The model that was asked for.
+    pub model: Arc<str>,
+    /// What the route does about findings.
+    pub mode: Mode,
+    /// The client's format.
+    pub wire: Wire,
+    /// What was done.
+    pub action: Action,
+    /// What was found.
+    pub findings: Vec<Noted>,
+    /// Every step.
+    pub changes: Vec<Change>,
+    /// What the upstream's format cannot hold.
+    pub losses: Vec<String>,
+    /// Tokens before and after, if it had to be made shorter.
+    pub compacted: Option<(u64, u64)>,
+    /// Bytes of the body before and after.
+    pub bytes: (usize, usize),
+    /// The bodies, if content is kept and there is room.
+    pub bodies: Option<(Bytes, Bytes)>,
+}
+
+impl Repair {
+    /// Its name.
+    pub fn id(&self) -> String {
+        format!("p-{}", self.number)
+    }
+
+    /// The number of a name.
+    pub fn number(id: &str) -> Option<u64> {
+        let digits = id.strip_prefix("p-")?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    }
+
+    /// As a list shows it.
+    pub fn summary(&self) -> Value {
+        json!({
+            "id": self.id(),
+            "at": self.at,
+            "request": &*self.request,
+            "owner": &*self.owner,
+            "session": &*self.session,
+            "run": &*self.run,
+            "model": &*self.model,
+            "mode": self.mode.name(),
+            "format": self.wire.name(),
+            "action": self.action.name(),
+            "findings": cards::findings(&self.findings),
+            "changes": self.changes.len(),
+            "losses": self.losses.len(),
+            "compacted": self.compacted.map(|(before, after)| {
+                json!({ "tokens_before": before, "tokens_after": after })
+            }),
+            "bytes_before": self.bytes.0,
+            "bytes_after": self.bytes.1,
+        })
+    }
+
+    /// All of it.
+    pub fn detail(&self) -> Value {
+        let mut value = self.summary();
+        let text = |bytes: &Bytes| String::from_utf8_lossy(bytes).into_owned();
+        let (before, after) = match &self.bodies {
+            Some((before, after)) => (json!(text(before)), json!(text(after))),
+            None => (Value::Null, Value::Null),
+        };
+        value["changes"] = cards::changes(&self.changes, usize::MAX);
+        value["losses"] = json!(self.losses);
+        value["body_before"] = before;
+        value["body_after"] = after;
+        value
+    }
+
+    pub(super) fn is_worth(guarded: &Guarded) -> bool {
+        cards::is_worth(guarded)
+    }
+
+    fn weight(&self) -> usize {
+        const REST: usize = 512;
+        let change = |change: &Change| {
+            let calls: usize = change.calls.iter().map(|call| call.len() + 24).sum();
+            80 + change.note.len() + calls
+        };
+        let bodies = self.bodies.as_ref().map_or(0, |(before, after)| before.len() + after.len());
+        let losses: usize = self.losses.iter().map(|loss| loss.len() + 24).sum();
+        let changes: usize = self.changes.iter().map(change).sum();
+        let names = [&self.request, &self.owner, &self.session, &self.run, &self.model];
+        let names: usize = names.iter().map(|name| name.len()).sum();
+        REST + names + bodies + losses + changes + self.findings.len() * 32
+    }
+}
+
+impl Repairs {
+    pub(super) fn new(most: usize, bytes: usize) -> Repairs {
+        // Numbers of a later process are higher.
+        let next = now().saturating_mul(1_000);
+        let state = State { repairs: VecDeque::new(), bytes: 0, next };
+        Repairs { most, bytes, state: Mutex::new(state) }
+    }
+
+    /// The newest repairs of an owner, or of all, behind a number; at most so many.
+    pub fn list(&self, owner: Option<&str>, after: Option<u64>, limit: usize) -> Vec<Arc<Repair>> {
+        let state = self.lock();
+        let behind = |repair: &&Arc<Repair>| after.is_none_or(|after| repair.number < after);
+        let mine = |repair: &&Arc<Repair>| owner.is_none_or(|owner| *repair.owner == *owner);
+        state.repairs.iter().rev().filter(behind).filter(mine).take(limit).cloned().collect()
+    }
+
+    /// One of them.
+    pub fn get(&self, number: u64) -> Option<Arc<Repair>> {
+        let state = self.lock();
+        let place = state.place(number)?;
+        state.repairs.get(place).cloned()
+    }
+
+    /// Whether any is kept at all.
+    pub(super) fn keeps(&self) -> bool {
+        self.most > 0 && self.bytes > 0
+    }
+
+    /// Keeps a repair, instead of an earlier one of the same request. Returns its number.
+    pub(super) fn keep(&self, before: Option<u64>, mut repair: Repair) -> u64 {
+        let mut state = self.lock();
+        let place = before.and_then(|before| state.place(before));
+        repair.number = match (place, before) {
+            (Some(_), Some(before)) => before,
+            (_, _) => {
+                state.next += 1;
+                state.next
+            }
+        };
+        if repair.weight() > self.bytes {
+            repair.bodies = None;
+        }
+        let (number, weight) = (repair.number, repair.weight());
+        if weight > self.bytes {
+            return number;
+        }
+        state.bytes += weight;
+        match place.and_then(|place| state.repairs.get_mut(place)) {
+            Some(there) => {
+                let before = std::mem::replace(there, Arc::new(repair)).weight();
+                state.bytes = state.bytes.saturating_sub(before);
+            }
+            None => state.repairs.push_back(Arc::new(repair)),
+        }
+        while state.repairs.len() > self.most || state.bytes > self.bytes {
+            let Some(oldest) = state.repairs.pop_front() else { break };
+            state.bytes = state.bytes.saturating_sub(oldest.weight());
+        }
+        number
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn place(&self, number: u64) -> Option<usize> {
+        self.repairs.binary_search_by_key(&number, |repair| repair.number).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repair(owner: &str, body: usize) -> Repair {
+        let bytes = Bytes::from(vec![b'x'; body]);
+        Repair {
+            number: 0,
+            at: 1,
+            request: "q".into(),
+            owner: owner.into(),
+            session: "s".into(),
+            run: "r".into(),
+            model: "m".into(),
+            mode: Mode::Fix,
+            wire: Wire::Anthropic,
+            action: Action::Fixed,
+            findings: vec![Noted { code: 101, strategy: "insert-answer", count: 1 }],
+            changes: Vec::new(),
+            losses: Vec::new(),
+            compacted: None,
+            bytes: (body, body),
+            bodies: Some((bytes.clone(), bytes)),
+        }
+    }
+
+    #[test]
+    fn the_newest_are_kept_and_everybody_sees_his_own() {
+        let repairs = Repairs::new(3, 1 << 20);
+        let numbers: Vec<u64> =
+            ["a", "b", "a", "a"].map(|owner| repairs.keep(None, repair(owner, 1))).to_vec();
+        let seen = |owner: Option<&str>, after, limit| -> Vec<u64> {
+            repairs.list(owner, after, limit).iter().map(|repair| repair.number).collect()
+        };
+        assert_eq!(seen(None, None, 9), [numbers[3], numbers[2], numbers[1]]);
+        assert_eq!(seen(Some("a"), None, 9), [numbers[3], numbers[2]]);
+        assert_eq!(seen(Some("a"), None, 1), [numbers[3]]);
+        assert_eq!(seen(Some("a"), Some(numbers[3]), 9), [numbers[2]]);
+        assert_eq!(seen(Some("c"), None, 9), [0; 0]);
+        assert!(repairs.get(numbers[0]).is_none() && repairs.get(numbers[1]).is_some());
+        let id = repairs.get(numbers[1]).map(|repair| repair.id()).unwrap_or_default();
+        assert_eq!(Repair::number(&id), Some(numbers[1]));
+        for odd in ["", "p-", "p-+1", "p-x", "12", "p-99999999999999999999999"] {
+            assert_eq!(Repair::number(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_bounded_and_a_second_repair_replaces_the_first() {
+        let repairs = Repairs::new(100, 10_000);
+        let first = repairs.keep(None, repair("a", 1_000));
+        assert_eq!(repairs.keep(Some(first), repair("a", 2_000)), first);
+        assert_eq!(repairs.list(None, None, 9).len(), 1);
+        for _ in 0..50 {
+            repairs.keep(None, repair("a", 2_000));
+            assert!(repairs.lock().bytes <= 10_000);
+        }
+        assert_eq!(repairs.list(None, None, 9).len(), 2);
+        // One that is larger than all of them together is kept without what it is about.
+        let large = repairs.keep(None, repair("a", 20_000));
+        assert!(repairs.get(large).is_some_and(|repair| repair.bodies.is_none()));
+        repairs.keep(Some(large), repair("a", 10));
+        let weights: usize = repairs.lock().repairs.iter().map(|repair| repair.weight()).sum();
+        assert_eq!(repairs.lock().bytes, weights);
+    }
+}

@@ -1,0 +1,172 @@
+//! What was said is in no row, unless it is to be kept.
+
+use foxwedge_run::{Body, How};
+
+use super::*;
+
+const CANARY: &str = "canary-7f3a9c";
+
+/// A conversation with the word in every place where a client or a model can say it.
+async fn converse(bench: &Bench) {
+    let body = format!(
+        r#"{{"messages":[{{"role":"user","content":"{CANARY}"}},{{"role":"assistant","tool_calls":[
+        {{"id":"a","type":"function","function":{{"name":"read","arguments":"{{}}"}}}}]}},
+        {{"role":"tool","tool_call_id":"a","content":"{CANARY} answered"}}]}}"#
+    );
+    let mut recording = bench.guarded("s", &[], &body, &fixed(&body));
+    recording.see(&Event::Open { block: 7, kind: Opened::Reasoning });
+    let piece = Piece::Text(format!("{CANARY} thought").into());
+    recording.see(&Event::More { block: 7, piece });
+    recording.see(&Event::Close { block: 7 });
+    let arguments = format!(r#"{{"path":"{CANARY}"}}"#);
+    whole(recording, &format!("{CANARY} said"), &[("a", &arguments)], 1);
+    bench.flush().await;
+    whole(bench.begin("s", &["a"], &body), &format!("{CANARY} at last"), &[], 2);
+    let mut recording = bench.begin("s", &[], &body);
+    recording.see(&Event::Failed(canon::Failure {
+        kind: canon::Trouble::Server,
+        message: CANARY.into(),
+        code: Some(CANARY.into()),
+    }));
+    recording.ended(Ended::Failed, None);
+    bench.flush().await;
+}
+
+async fn bodies(bench: &Bench) -> Vec<Body> {
+    let mut bodies = Vec::new();
+    for run in bench.runs().await {
+        let events = bench.store.events(&run.id, 0, 100).await.expect("events");
+        bodies.extend(events.into_iter().map(|stored| stored.event.body));
+    }
+    bodies
+}
+
+#[tokio::test]
+async fn content_is_left_out_of_every_file_of_the_store() {
+    let folder = std::env::temp_dir().join(format!("foxwedge-record-{:016x}", random()));
+    let url = foxwedge_store::StoreUrl::Sqlite(folder.join("runs.db"));
+    for (content, expected) in [(Content::Left, false), (Content::Kept, true)] {
+        let store = Arc::new(AnyStore::open(&url).await.expect("a store"));
+        let bench = Bench::over(store, content, queue::NOTES).await;
+        converse(&bench).await;
+        bench.recorder.drain().await;
+        assert_eq!(bench.runs().await.iter().filter(|run| run.state == RunState::Open).count(), 0);
+        drop(bench);
+        let mut found = false;
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let bytes = std::fs::read(entry.expect("a file").path()).expect("bytes");
+            found |= bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
+        }
+        assert_eq!(found, expected, "{content:?}");
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[tokio::test]
+async fn sizes_names_and_statuses_are_there() {
+    let bench = Bench::new(Content::Left).await;
+    converse(&bench).await;
+    let mut seen = Vec::new();
+    for body in bodies(&bench).await {
+        match body {
+            Body::Text(text) => seen.push(format!("text {:?}", text.full.unwrap_or_default())),
+            Body::Thought(text) => {
+                seen.push(format!("thought {:?}", text.full.unwrap_or_default()))
+            }
+            Body::Call(call) => {
+                let input = call.input.map(|input| input.raw().to_owned()).unwrap_or_default();
+                seen.push(format!("call {} {input}", call.name.unwrap_or_default()));
+            }
+            Body::Result(result) => seen.push(format!("result {:?}", result.how)),
+            _ => {}
+        }
+    }
+    let expected = [
+        r#"thought "[21 characters]""#,
+        r#"text "[18 characters]""#,
+        r#"call read {"foxwedge":"24 bytes left out"}"#,
+        "result Ok",
+        r#"text "[21 characters]""#,
+    ];
+    assert_eq!(seen, expected);
+}
+
+#[tokio::test]
+async fn what_is_kept_is_whole_and_comes_in_few_pieces() {
+    let bench = Bench::new(Content::Kept).await;
+    converse(&bench).await;
+    let results: Vec<String> = bodies(&bench)
+        .await
+        .into_iter()
+        .filter_map(|body| match body {
+            Body::Result(result) if result.how == How::Ok => result.content,
+            _ => None,
+        })
+        .map(|content| content.plain())
+        .collect();
+    assert_eq!(results, [format!("{CANARY} answered")]);
+
+    let mut recording = bench.begin("t", &[], "");
+    recording.see(&Event::Open { block: 0, kind: Opened::Text });
+    let mut said = String::new();
+    for number in 0..4_000 {
+        let word = format!("{number} ");
+        said.push_str(&word);
+        recording.see(&Event::More { block: 0, piece: Piece::Text(word.into()) });
+    }
+    recording.see(&Event::Close { block: 0 });
+    recording.ended(Ended::Replied, Some(9));
+    let row = bench.runs().await.pop().expect("a run");
+    let RunState::Ended { ended, .. } = &row.state else { panic!("it has ended") };
+    assert_eq!(ended.text.as_deref(), Some(&*said));
+    let events = bench.store.events(&row.id, 0, 1_000).await.expect("events");
+    let mut pieces = String::new();
+    let mut number = 0;
+    for stored in events {
+        if let Body::Text(text) = stored.event.body {
+            pieces.push_str(text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default());
+            number += 1;
+        }
+    }
+    assert_eq!(pieces, said);
+    assert!((2..40).contains(&number), "{number} pieces");
+}
+
+#[tokio::test]
+async fn a_text_without_end_is_kept_up_to_a_place() {
+    let bench = Bench::new(Content::Kept).await;
+    let mut recording = bench.begin("t", &[], "");
+    recording.see(&Event::Open { block: 0, kind: Opened::Text });
+    let megabyte = "ä".repeat(1 << 19);
+    for _ in 0..3 {
+        recording.see(&Event::More { block: 0, piece: Piece::Text(megabyte.as_str().into()) });
+    }
+    call(&mut recording, 1, "a");
+    recording.see(&Event::More { block: 1, piece: Piece::Text(r#"{"a":1}"#.into()) });
+    recording.see(&Event::End);
+    recording.ended(Ended::Replied, None);
+    let row = bench.runs().await.pop().expect("a run");
+    let events = bench.store.events(&row.id, 0, 1_000).await.expect("events");
+    let sizes: usize = events
+        .iter()
+        .map(|stored| match &stored.event.body {
+            Body::Text(text) => {
+                [&text.delta, &text.full].into_iter().flatten().map(String::len).sum()
+            }
+            _ => 0,
+        })
+        .sum();
+    assert!(sizes < (1 << 20) + 100, "{sizes}");
+    let cut = events.iter().any(|stored| match &stored.event.body {
+        Body::Text(text) => {
+            let told = text.delta.as_deref().or(text.full.as_deref()).unwrap_or_default();
+            told.ends_with("[1048576 characters left out]")
+        }
+        Body::Call(call) => call.input.as_ref().is_some_and(|input| {
+            assert_eq!(input.raw(), r#"{"foxwedge":"7 bytes left out"}"#);
+            false
+        }),
+        _ => false,
+    });
+    assert!(cut);
+}

@@ -1,0 +1,447 @@
+//! Finds the session of a request, without the client's help: by a name where there is one, else by
+//! the longest beginning of the conversation that was seen before.
+//!
+//! A conversation is a chain of digests, one value after each message. What is remembered is one
+//! value per exchange: the one behind its reply. A request whose history goes on behind the newest
+//! reply of a session continues it; one that goes on behind an older reply, or while the session is
+//! at work, is a branch and gets a session of its own. Nothing here knows a provider or a store.
+
+mod names;
+mod tips;
+mod replies;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use crate::config::{self, Busy};
+use replies::{Found, Replies};
+use tips::{Node, Tips};
+
+pub use replies::Stored;
+
+/// Where the digests of a caller's conversations with a model begin: others never meet them.
+pub fn scope(owner: &str, model: &str) -> u128 {
+    let mut bytes = Vec::with_capacity(owner.len() + model.len() + 1);
+    bytes.extend_from_slice(owner.as_bytes());
+    bytes.push(0);
+    bytes.extend_from_slice(model.as_bytes());
+    xxh3_128(&bytes)
+}
+
+/// A request that looks for its session.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Who asks.
+    pub owner: &'a str,
+    /// How the client names the session.
+    pub named: Named<'a>,
+    /// The conversation: the value after each message.
+    pub chain: &'a [u128],
+    /// The same for the same request of the same caller.
+    pub fingerprint: u128,
+    /// Whether the client says that it asks again.
+    pub repeated: Repeated,
+}
+
+/// How a client names its session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named<'a> {
+    /// By a name of its own: requests under it come one after the other.
+    Exactly(&'a str),
+    /// By something that often names one conversation.
+    Loosely(&'a str),
+    /// By the reply it continues.
+    Reply(&'a str),
+    /// Not at all.
+    Not,
+}
+
+/// Whether a client says that it asks again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeated {
+    /// It does: an earlier reply to the same request is the reply.
+    Yes,
+    /// It does not, but may do so later.
+    No,
+    /// Nobody wants to know.
+    Never,
+}
+
+/// How a session was found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Matched {
+    /// By its name.
+    Named,
+    /// By the reply that the request continues.
+    Reply,
+    /// By the conversation.
+    Prefix,
+    /// It is new.
+    New,
+}
+
+impl Matched {
+    /// Every way.
+    pub const ALL: [Matched; 4] = [Matched::Named, Matched::Reply, Matched::Prefix, Matched::New];
+
+    /// The word in headers, logs and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Matched::Named => "session-id",
+            Matched::Reply => "response",
+            Matched::Prefix => "prefix",
+            Matched::New => "new",
+        }
+    }
+}
+
+/// What became of a request that looked for its session.
+#[derive(Debug)]
+pub enum Claimed {
+    /// It has its session for itself.
+    Held(Held),
+    /// It was answered before.
+    Again(Arc<Stored>),
+    /// Another request of the session is at work, for too long.
+    Busy,
+}
+
+/// The newest place of a session: enough to find it again after a restart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tip {
+    /// The session.
+    pub session: Arc<str>,
+    /// The value behind its newest reply.
+    pub value: u128,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+}
+
+/// How much is remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Replies by which a conversation can be found.
+    pub nodes: usize,
+    /// Sessions.
+    pub sessions: usize,
+    /// Sessions at work.
+    pub busy: usize,
+    /// Replies that are kept for clients that ask again.
+    pub replies: usize,
+    /// Bytes of them.
+    pub reply_bytes: usize,
+}
+
+/// Everything that is remembered. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Sessions(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    config: config::Sessions,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    tips: Tips,
+    sessions: HashMap<u32, Session>,
+    by_name: HashMap<Arc<str>, u32>,
+    replies: Replies,
+    /// The number of the next session.
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Session {
+    id: Arc<str>,
+    /// The number of its newest exchange.
+    newest: u32,
+    /// When it was used last.
+    at: Instant,
+    /// Somebody is at work; whoever waits is told when that ends.
+    busy: Option<Arc<Notify>>,
+}
+
+/// A session that one request has for itself. Dropping it sets the session free.
+#[derive(Debug)]
+pub struct Held {
+    shared: Arc<Shared>,
+    serial: u32,
+    session: Arc<str>,
+    matched: Matched,
+    forked: Option<Arc<str>>,
+    fingerprint: Option<u128>,
+}
+
+impl Sessions {
+    /// Remembers nothing yet.
+    pub fn new(config: config::Sessions) -> Sessions {
+        let state = State {
+            tips: Tips::new(config.nodes),
+            sessions: HashMap::new(),
+            by_name: HashMap::new(),
+            replies: Replies::new(config.replies),
+            next: 0,
+        };
+        Sessions(Arc::new(Shared { config, state: Mutex::new(state) }))
+    }
+
+    /// Sessions of before a restart, with how long ago they were used.
+    pub fn load(&self, tips: impl IntoIterator<Item = (Tip, Duration)>) {
+        let now = Instant::now();
+        let mut state = self.0.lock();
+        for (tip, ago) in tips {
+            let Some(at) = now.checked_sub(ago) else { continue };
+            let serial = state.find_or_make(&tip.session, at);
+            let number = state.sessions.get(&serial).map_or(0, |session| session.newest);
+            state.tips.put(key(tip.value), Node { session: serial, number });
+        }
+    }
+
+    /// Finds the session of a request, and keeps it for that request.
+    pub async fn claim(&self, wanted: Wanted<'_>) -> Claimed {
+        let deadline = match self.0.config.busy {
+            Busy::Wait(long) => Some(Instant::now() + long),
+            Busy::Refuse => None,
+        };
+        loop {
+            let waiting = match self.try_claim(&wanted) {
+                Ok(claimed) => return claimed,
+                Err(waiting) => waiting,
+            };
+            // Whoever is told may find somebody else was faster; then it waits on.
+            let told = waiting.notified();
+            let Some(deadline) = deadline else { return Claimed::Busy };
+            if timeout_at(deadline.min(Instant::now() + LOOK), told).await.is_err()
+                && Instant::now() >= deadline
+            {
+                return Claimed::Busy;
+            }
+        }
+    }
+
+    /// How much is remembered.
+    pub fn stats(&self) -> Stats {
+        let state = self.0.lock();
+        let (replies, reply_bytes) = state.replies.size();
+        Stats {
+            nodes: state.tips.len(),
+            sessions: state.sessions.len(),
+            busy: state.sessions.values().filter(|session| session.busy.is_some()).count(),
+            replies,
+            reply_bytes,
+        }
+    }
+
+    /// Forgets what nobody used for too long.
+    pub fn sweep(&self) {
+        let (now, config) = (Instant::now(), self.0.config);
+        let mut state = self.0.lock();
+        state.forget(|session| now.duration_since(session.at) > config.session);
+        state.replies.expire(now, config.snapshot);
+    }
+
+    fn try_claim(&self, wanted: &Wanted<'_>) -> Result<Claimed, Arc<Notify>> {
+        let now = Instant::now();
+        let config = &self.0.config;
+        let mut state = self.0.lock();
+        if wanted.repeated == Repeated::Yes {
+            match state.replies.find(wanted.fingerprint, now, config.snapshot) {
+                Found::There(stored) => return Ok(Claimed::Again(stored)),
+                Found::Coming(waiting) => return Err(waiting),
+                Found::Nothing => {}
+            }
+        }
+        let (serial, matched, forked) = state.resolve(wanted, now, config)?;
+        let Some(session) = state.sessions.get_mut(&serial) else { return Ok(Claimed::Busy) };
+        session.at = now;
+        session.busy = Some(Arc::new(Notify::new()));
+        let id = session.id.clone();
+        let fingerprint = (wanted.repeated != Repeated::Never
+            && state.replies.expect(wanted.fingerprint))
+        .then_some(wanted.fingerprint);
+        let shared = self.0.clone();
+        Ok(Claimed::Held(Held { shared, serial, session: id, matched, forked, fingerprint }))
+    }
+}
+
+/// A waiter that missed its call looks again after so long.
+const LOOK: Duration = Duration::from_millis(250);
+
+impl Held {
+    /// The session.
+    pub fn session(&self) -> &Arc<str> {
+        &self.session
+    }
+
+    /// How it was found.
+    pub fn matched(&self) -> Matched {
+        self.matched
+    }
+
+    /// The session it branched off from.
+    pub fn forked(&self) -> Option<&Arc<str>> {
+        self.forked.as_ref()
+    }
+
+    /// There is a reply: the conversation is found by it from now on, also by its id where the
+    /// client may name it, and a client that asks again gets the same.
+    pub fn settle(&mut self, tip: u128, reply_id: Option<&str>, stored: Option<Stored>) {
+        let mut state = self.shared.lock();
+        let state = &mut *state;
+        if let Some(session) = state.sessions.get_mut(&self.serial) {
+            session.newest += 1;
+            session.at = Instant::now();
+            let node = Node { session: self.serial, number: session.newest };
+            state.tips.put(key(tip), node);
+            if let Some(id) = reply_id {
+                state.tips.put(reply_key(id), node);
+            }
+        }
+        if let (Some(fingerprint), Some(stored)) = (self.fingerprint.take(), stored) {
+            state.replies.put(fingerprint, stored, Instant::now());
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        if let Some(fingerprint) = self.fingerprint.take() {
+            state.replies.give_up(fingerprint);
+        }
+        let session = state.sessions.get_mut(&self.serial);
+        if let Some(waiting) = session.and_then(|session| session.busy.take()) {
+            waiting.notify_waiters();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Resolved = (u32, Matched, Option<Arc<str>>);
+
+impl State {
+    fn resolve(
+        &mut self,
+        wanted: &Wanted<'_>,
+        now: Instant,
+        config: &config::Sessions,
+    ) -> Result<Resolved, Arc<Notify>> {
+        self.make_room(config.nodes);
+        match wanted.named {
+            Named::Exactly(name) => {
+                let serial = self.find_or_make(&names::named(wanted.owner, name), now);
+                match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
+                    Some(waiting) => Err(waiting),
+                    None => Ok((serial, Matched::Named, None)),
+                }
+            }
+            Named::Loosely(name) => {
+                let id = names::named(wanted.owner, name);
+                let serial = self.find_or_make(&id, now);
+                // Such names are shared by requests that have nothing else in common.
+                if self.sessions.get(&serial).is_some_and(|session| session.busy.is_some()) {
+                    return Ok((self.make(names::fresh(), now), Matched::New, Some(id)));
+                }
+                Ok((serial, Matched::Named, None))
+            }
+            Named::Reply(id) => {
+                Ok(self.follow([reply_key(id)], Matched::Reply, now, config.session))
+            }
+            Named::Not => {
+                let longest_first = wanted.chain.iter().rev().map(|value| key(*value));
+                Ok(self.follow(longest_first, Matched::Prefix, now, config.session))
+            }
+        }
+    }
+
+    /// The session behind the first of these values that is known.
+    fn follow(
+        &mut self,
+        values: impl IntoIterator<Item = u64>,
+        matched: Matched,
+        now: Instant,
+        longest: Duration,
+    ) -> Resolved {
+        let mut values = values.into_iter();
+        let found = values.find_map(|value| {
+            let node = self.tips.get(value)?;
+            let session = self.sessions.get(&node.session)?;
+            let fresh = now.duration_since(session.at) <= longest;
+            fresh.then(|| (node, session.newest, session.busy.is_some(), session.id.clone()))
+        });
+        match found {
+            Some((node, newest, false, _)) if node.number == newest => {
+                (node.session, matched, None)
+            }
+            Some((_, _, _, id)) => (self.make(names::fresh(), now), Matched::New, Some(id)),
+            None => (self.make(names::fresh(), now), Matched::New, None),
+        }
+    }
+
+    fn find_or_make(&mut self, id: &Arc<str>, at: Instant) -> u32 {
+        match self.by_name.get(id) {
+            Some(serial) => *serial,
+            None => self.make(id.clone(), at),
+        }
+    }
+
+    fn make(&mut self, id: Arc<str>, at: Instant) -> u32 {
+        let serial = self.next;
+        self.next = self.next.wrapping_add(1);
+        self.by_name.insert(id.clone(), serial);
+        self.sessions.insert(serial, Session { id, newest: 0, at, busy: None });
+        serial
+    }
+
+    /// At most so many sessions: the older half of those at rest goes.
+    fn make_room(&mut self, most: usize) {
+        if self.sessions.len() < most.max(2) {
+            return;
+        }
+        let mut times: Vec<Instant> = self.sessions.values().map(|session| session.at).collect();
+        let middle = times.len() / 2;
+        let (_, median, _) = times.select_nth_unstable(middle);
+        let median = *median;
+        self.forget(|session| session.at <= median);
+    }
+
+    fn forget(&mut self, old: impl Fn(&Session) -> bool) {
+        let State { sessions, by_name, .. } = self;
+        sessions.retain(|_, session| {
+            let stays = session.busy.is_some() || !old(session);
+            if !stays {
+                by_name.remove(&session.id);
+            }
+            stays
+        });
+    }
+}
+
+/// Half of a digest tells a million conversations apart.
+fn key(value: u128) -> u64 {
+    value as u64
+}
+
+/// Replies that clients continue by their id are found by it.
+fn reply_key(id: &str) -> u64 {
+    xxh3_64(id.as_bytes()) ^ 0x5245_504c_5953_4944
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! The ids of sessions: safe everywhere, and never those of another owner.
+
+use std::sync::Arc;
+
+/// The most bytes of an id.
+const MOST: usize = 128;
+/// Whose names need nothing in front.
+const LOCAL: &str = "local";
+
+/// A new id that nobody else has.
+pub(super) fn fresh() -> Arc<str> {
+    let chance = [getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default()];
+    format!("s-{:016x}{:016x}", chance[0], chance[1]).into()
+}
+
+/// The id of the session that an owner calls so. The names of different owners never meet.
+pub(super) fn named(owner: &str, name: &str) -> Arc<str> {
+    if owner == LOCAL && is_safe(name) {
+        return name.into();
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(owner.as_bytes()).update(&[0]).update(name.as_bytes());
+    let hash = hasher.finalize().to_hex();
+    format!("s-{}", hash.get(..32).unwrap_or_default()).into()
+}
+
+/// Whether a name can be an id as it is: never a path, never a surprise in a log.
+fn is_safe(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !name.is_empty() && name.len() <= MOST && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_an_id_only_where_it_is_safe_and_ones_own() {
+        assert_eq!(&*named("local", "my-chat_1"), "my-chat_1");
+        let others = [
+            named("local", "../../etc/passwd"),
+            named("local", ""),
+            named("local", &"x".repeat(129)),
+            named("b", "my-chat_1"),
+            named("c", "my-chat_1"),
+        ];
+        for (at, id) in others.iter().enumerate() {
+            assert!(is_safe(id) && id.len() == 34, "{id}");
+            assert!(!others.iter().skip(at + 1).any(|other| other == id), "{id}");
+        }
+        assert_eq!(named("b", "x"), named("b", "x"));
+    }
+
+    #[test]
+    fn new_ids_differ() {
+        let (one, two) = (fresh(), fresh());
+        assert!(is_safe(&one) && one != two);
+    }
+}

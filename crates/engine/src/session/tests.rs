@@ -1,0 +1,164 @@
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn sessions(change: impl FnOnce(&mut config::Sessions)) -> Sessions {
+    let mut config = config::Sessions::default();
+    change(&mut config);
+    Sessions::new(config)
+}
+
+fn chain(values: &[u128]) -> Wanted<'_> {
+    Wanted {
+        owner: "local",
+        named: Named::Not,
+        chain: values,
+        fingerprint: values.iter().sum(),
+        repeated: Repeated::No,
+    }
+}
+
+fn held(claimed: Claimed) -> Held {
+    match claimed {
+        Claimed::Held(held) => held,
+        other => panic!("not held: {other:?}"),
+    }
+}
+
+fn stored(body: &str) -> Stored {
+    let (status, headers) = (http::StatusCode::OK, http::HeaderMap::new());
+    Stored { status, headers, body: body.to_owned().into() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_goes_on_is_found_by_its_longest_beginning() {
+    let sessions = sessions(|_| {});
+    let mut first = held(sessions.claim(chain(&[1, 2])).await);
+    assert_eq!(first.matched(), Matched::New);
+    first.settle(3, None, None);
+    let id = first.session().clone();
+    drop(first);
+    let mut second = held(sessions.claim(chain(&[1, 2, 3, 4])).await);
+    assert_eq!((second.session(), second.matched()), (&id, Matched::Prefix));
+    second.settle(5, None, None);
+    drop(second);
+    // A second conversation with the same beginning is another one.
+    let other = held(sessions.claim(chain(&[1, 2])).await);
+    assert_eq!((other.matched(), other.forked()), (Matched::New, None));
+    assert_ne!(other.session(), &id);
+    // One that goes on behind an older reply is a branch.
+    let branch = held(sessions.claim(chain(&[1, 2, 3, 9])).await);
+    assert_eq!((branch.matched(), branch.forked()), (Matched::New, Some(&id)));
+    let third = held(sessions.claim(chain(&[1, 2, 3, 4, 5, 6])).await);
+    assert_eq!(third.session(), &id);
+    // While it is at work, whoever comes is a branch, too.
+    let meanwhile = held(sessions.claim(chain(&[1, 2, 3, 4, 5, 7])).await);
+    assert_eq!(meanwhile.forked(), Some(&id));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_named_serves_one_request_after_the_other() {
+    let sessions = sessions(|config| config.busy = Busy::Wait(5 * SECOND));
+    let wanted = Wanted { named: Named::Exactly("mine"), ..chain(&[1]) };
+    let first = held(sessions.claim(wanted).await);
+    assert_eq!((&**first.session(), first.matched()), ("mine", Matched::Named));
+    assert!(matches!(sessions.claim(wanted).await, Claimed::Busy), "nobody set it free");
+    let waiting = tokio::spawn({
+        let sessions = sessions.clone();
+        async move { held(sessions.claim(wanted).await).session().clone() }
+    });
+    tokio::task::yield_now().await;
+    drop(first);
+    assert_eq!(&*waiting.await.expect("a task"), "mine");
+    let refusing = super::tests::sessions(|config| config.busy = Busy::Refuse);
+    let _first = held(refusing.claim(wanted).await);
+    assert!(matches!(refusing.claim(wanted).await, Claimed::Busy));
+}
+
+#[tokio::test(start_paused = true)]
+async fn owners_do_not_meet() {
+    let sessions = sessions(|_| {});
+    let one = Wanted { named: Named::Exactly("mine"), ..chain(&[1]) };
+    let first = held(sessions.claim(one).await);
+    let second = held(sessions.claim(Wanted { owner: "b", ..one }).await);
+    assert_ne!(first.session(), second.session());
+    assert_ne!(scope("a", "m"), scope("b", "m"));
+    assert_ne!(scope("a", "bm"), scope("ab", "m"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_asks_again_gets_the_reply_that_was_lost() {
+    let sessions = sessions(|_| {});
+    let again = Wanted { repeated: Repeated::Yes, ..chain(&[1, 2]) };
+    let mut first = held(sessions.claim(chain(&[1, 2])).await);
+    let waiting = tokio::spawn({
+        let sessions = sessions.clone();
+        async move { sessions.claim(Wanted { repeated: Repeated::Yes, ..chain(&[1, 2]) }).await }
+    });
+    tokio::task::yield_now().await;
+    first.settle(3, None, Some(stored("words")));
+    drop(first);
+    let told = |claimed: Claimed| match claimed {
+        Claimed::Again(stored) => stored.body.clone(),
+        other => panic!("asked anew: {other:?}"),
+    };
+    assert_eq!(told(waiting.await.expect("a task")), "words");
+    assert_eq!(told(sessions.claim(again).await), "words");
+    // Whoever does not say so is asked anew: it may want another answer.
+    drop(held(sessions.claim(Wanted { repeated: Repeated::Never, ..again }).await));
+    assert_eq!(told(sessions.claim(again).await), "words");
+    tokio::time::advance(3_600 * SECOND).await;
+    drop(held(sessions.claim(again).await));
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_are_kept_up_to_so_many_bytes() {
+    let sessions = sessions(|config| config.replies = 4_000);
+    for at in 0..100 {
+        let mut held = held(sessions.claim(chain(&[at])).await);
+        held.settle(at + 1_000, None, Some(stored(&"x".repeat(500))));
+    }
+    let stats = sessions.stats();
+    assert!(stats.reply_bytes <= 4_000 && stats.replies == 3, "{stats:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_uses_is_forgotten() {
+    let sessions = sessions(|_| {});
+    let mut first = held(sessions.claim(chain(&[1])).await);
+    first.settle(2, Some("resp_1"), Some(stored("words")));
+    drop(first);
+    assert_eq!((sessions.stats().sessions, sessions.stats().busy), (1, 0));
+    tokio::time::advance(25 * 3_600 * SECOND).await;
+    sessions.sweep();
+    let stats = sessions.stats();
+    assert_eq!((stats.sessions, stats.replies, stats.reply_bytes), (0, 0, 0));
+    assert_eq!(held(sessions.claim(chain(&[1, 2, 3])).await).matched(), Matched::New);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_named_finds_its_session_and_so_does_a_restart() {
+    let before = sessions(|_| {});
+    let mut first = held(before.claim(chain(&[1])).await);
+    first.settle(2, Some("resp_1"), None);
+    let id = first.session().clone();
+    drop(first);
+    let named = Wanted { named: Named::Reply("resp_1"), ..chain(&[9]) };
+    let found = held(before.claim(named).await);
+    assert_eq!((found.session(), found.matched()), (&id, Matched::Reply));
+    let after = sessions(|_| {});
+    after.load([(Tip { session: id.clone(), value: 2, at: 0 }, SECOND)]);
+    let found = held(after.claim(chain(&[1, 2, 3])).await);
+    assert_eq!((found.session(), found.matched()), (&id, Matched::Prefix));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_million_conversations_do_not_grow_without_bound() {
+    let sessions = sessions(|config| config.nodes = 1_000);
+    for at in 0..20_000_u128 {
+        let mut held = held(sessions.claim(chain(&[at * 2])).await);
+        held.settle(at * 2 + 1, None, None);
+    }
+    let stats = sessions.stats();
+    assert!(stats.sessions <= 1_000 && stats.nodes <= 1_000, "{stats:?}");
+}

@@ -1,0 +1,67 @@
+//! The trace that a request belongs to, as W3C writes it.
+
+/// What `traceparent` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parent {
+    /// The trace.
+    pub(super) trace: u128,
+    /// The span in it that asked us.
+    pub(super) span: u64,
+    /// Whether anybody wants to see it.
+    pub(super) sampled: bool,
+}
+
+impl Parent {
+    /// `None` if it makes no sense.
+    pub(super) fn read(text: &str) -> Option<Parent> {
+        let mut parts = text.split('-');
+        let version = hex(parts.next()?, 2)?;
+        let trace = hex(parts.next()?, 32)?;
+        let span = hex(parts.next()?, 16)?;
+        let flags = hex(parts.next()?, 2)?;
+        // Later versions may say more; this one may not.
+        let known = version != 0xff && (version != 0 || parts.next().is_none());
+        (known && trace != 0 && span != 0).then_some(Parent {
+            trace,
+            span: u64::try_from(span).ok()?,
+            sampled: flags & 1 == 1,
+        })
+    }
+
+    /// As it is sent on.
+    pub(super) fn text(self) -> String {
+        format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
+    }
+}
+
+fn hex(text: &str, digits: usize) -> Option<u128> {
+    let plain = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    (text.len() == digits && plain).then(|| u128::from_str_radix(text, 16).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parent_is_read_or_passed_over() {
+        let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let parent = Parent::read(good).expect("a parent");
+        assert_eq!((parent.text().as_str(), parent.sampled), (good, true));
+        let later = "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-02-more";
+        assert_eq!(Parent::read(later).map(|parent| parent.sampled), Some(false));
+        for bad in [
+            "",
+            "00",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "00-+af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",
+        ] {
+            assert_eq!(Parent::read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The engine from a request's bytes to a reply's, against the built-in model.
+
+mod stand;
+mod faces;
+mod guarding;
+mod judge;
+mod sessions;
+mod trouble;

@@ -1,0 +1,65 @@
+//! Conversations are found again without the client's help.
+
+use foxwedge_engine::Face;
+use serde_json::{Value, json};
+
+use crate::stand::{Heard, asked, engine, hear};
+
+async fn chat(
+    engine: &foxwedge_engine::Engine,
+    messages: &Value,
+    headers: &[(&str, &str)],
+) -> Heard {
+    let body = json!({
+        "model": "scripted", "messages": messages,
+        "tools": [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}],
+    });
+    hear(engine, asked(Face::Chat, body.to_string(), headers)).await
+}
+
+#[tokio::test]
+async fn a_conversation_with_calls_stays_one_session() {
+    let engine = engine("").await;
+    let mut messages = json!([{"role": "user", "content": "call weather"}]);
+    let first = chat(&engine, &messages, &[]).await;
+    assert_eq!(first.header("x-foxwedge-match"), "new", "{}", first.body);
+    let said = first.json()["choices"][0]["message"].clone();
+    let id = said["tool_calls"][0]["id"].clone();
+    // As clients do: without fields they do not know, with their own spelling of arguments.
+    let arguments = said["tool_calls"][0]["function"]["arguments"].as_str().expect("it is there");
+    let arguments: Value = serde_json::from_str(arguments).expect("it is there");
+    let spelled = serde_json::to_string_pretty(&arguments).expect("it is there");
+    let list = messages.as_array_mut().expect("it is there");
+    list.push(json!({"role": "assistant", "tool_calls": [{"id": id, "type": "function",
+        "function": {"name": "weather", "arguments": spelled}}]}));
+    list.push(json!({"role": "tool", "tool_call_id": id, "content": "rain"}));
+    let second = chat(&engine, &messages, &[]).await;
+    assert_eq!(second.header("x-foxwedge-match"), "prefix", "{}", second.body);
+    assert_eq!(second.header("x-foxwedge-session"), first.header("x-foxwedge-session"));
+    // The same beginning again is another conversation.
+    let other = chat(&engine, &json!([{"role": "user", "content": "call weather"}]), &[]).await;
+    assert_eq!(other.header("x-foxwedge-match"), "new");
+    assert_ne!(other.header("x-foxwedge-session"), first.header("x-foxwedge-session"));
+}
+
+#[tokio::test]
+async fn a_session_that_is_named_is_that_session_and_the_same_again_is_not_asked_twice() {
+    let engine = engine("").await;
+    let messages = json!([{"role": "user", "content": "hello"}]);
+    let headers = [("x-session-id", "mine")];
+    let first = chat(&engine, &messages, &headers).await;
+    assert_eq!(
+        (first.header("x-foxwedge-session"), first.header("x-foxwedge-match")),
+        ("mine", "session-id")
+    );
+    let again = chat(&engine, &messages, &headers).await;
+    assert_eq!((again.header("x-foxwedge-replayed"), &again.body), ("true", &first.body));
+    let retried = [("x-stainless-retry-count", "1")];
+    assert_eq!(chat(&engine, &messages, &[]).await.header("x-foxwedge-replayed"), "");
+    assert_eq!(
+        chat(&engine, &messages, &[]).await.header("x-foxwedge-replayed"),
+        "",
+        "asked on purpose"
+    );
+    assert_eq!(chat(&engine, &messages, &retried).await.header("x-foxwedge-replayed"), "true");
+}

@@ -1,0 +1,56 @@
+//! `foxwedge scripted`: the built-in model as a provider of its own.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+
+use crate::{
+    cli::ScriptedArgs,
+    say::{self, Trouble},
+};
+
+/// Serves until somebody asks it to end.
+pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
+    let address = args.listen;
+    if !address.ip().is_loopback() {
+        let help = "it asks nobody for a key; `--listen 127.0.0.1:4178` is an address of this machine only";
+        let message = format!("the scripted model does not listen at {address}");
+        return Err(Trouble::new(message).help(help).into());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("no threads can be had")?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("nobody can listen at {address}"))?;
+        let address = listener.local_addr().context("the address cannot be told")?;
+        say::out(&format!("http://{address}\n"))?;
+        say::talk(&format!(
+            "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
+             ANTHROPIC_BASE_URL=http://{address}, any key, model `scripted`\n"
+        ));
+        foxwedge_gateway::serve_scripted(listener, asked_to_end()).await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (interrupt, terminate) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+        if let (Ok(mut interrupt), Ok(mut terminate)) = (interrupt, terminate) {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // Nobody can ask: serve for ever.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

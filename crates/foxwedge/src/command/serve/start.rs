@@ -1,0 +1,97 @@
+//! The gateway at work, from its first connection to its last.
+
+use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+use foxwedge_engine::{
+    Engine,
+    config::{Config, Loaded},
+};
+use foxwedge_gateway::Served;
+use tokio::{net::TcpListener, sync::oneshot};
+
+use super::{
+    greeting,
+    signals::Signals,
+    token::{self, Made},
+};
+use crate::{runs, say::Trouble};
+
+/// How it ended.
+enum End {
+    /// Everything that was at work is over.
+    Drained(Served),
+    /// Somebody asked twice.
+    Left,
+}
+
+/// Opens the store, listens, and serves.
+pub(super) fn run(mut loaded: Loaded) -> anyhow::Result<ExitCode> {
+    let made = token::ensure(&mut loaded)?;
+    // What a panic says may repeat what was said in a conversation: its place is enough.
+    std::panic::set_hook(Box::new(|panic| match panic.location() {
+        Some(at) => eprintln!("error: a mistake at {}:{}", at.file(), at.line()),
+        None => eprintln!("error: a mistake"),
+    }));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("no threads can be had")?;
+    let log = loaded.config.telemetry.log;
+    let end = runtime.block_on(serve(loaded, made));
+    // Nothing that still hangs may keep the process: runs that were left are closed at the next
+    // start.
+    runtime.shutdown_background();
+    match end? {
+        End::Drained(Served { finished, cut }) => {
+            greeting::over(log, finished, cut);
+            Ok(ExitCode::SUCCESS)
+        }
+        End::Left => Ok(ExitCode::from(130)),
+    }
+}
+
+async fn serve(loaded: Loaded, made: Made) -> anyhow::Result<End> {
+    let mut signals = Signals::listen().context("no signals can be heard")?;
+    greeting::warnings(&loaded);
+    let config = Arc::new(loaded.config.clone());
+    // Whoever cannot listen does not touch the store.
+    let (listener, address) = listen(&config).await?;
+    let kept = runs::connect(config.store.clone()).await?;
+    greeting::swept(config.telemetry.log, kept.sweep().await?.len());
+    let engine = Engine::open_as(runs::me(), Arc::clone(&config), Arc::clone(&kept.store)).await?;
+    greeting::ready(&loaded, address, &kept.url.to_string(), made);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
+        // Whoever holds the other end says so, or is gone: both mean stop.
+        let _ = stopped.await;
+    };
+    let served =
+        foxwedge_gateway::serve(Arc::clone(&config), engine, kept.store, listener, stopped);
+    tokio::pin!(served);
+    tokio::select! {
+        served = &mut served => return Ok(End::Drained(served?)),
+        () = signals.next() => {}
+    }
+    greeting::draining(config.telemetry.log, config.times.drain.as_secs());
+    drop(stop);
+    tokio::select! {
+        served = &mut served => Ok(End::Drained(served?)),
+        () = signals.next() => Ok(End::Left),
+    }
+}
+
+async fn listen(config: &Config) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let address = config.listen;
+    let refused = |error: io::Error| {
+        let help = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "somebody listens there already; another port: `--listen 127.0.0.1:4178`"
+            }
+            io::ErrorKind::PermissionDenied => "ports below 1024 are the system's",
+            _ => "`--listen 127.0.0.1:4177` is an address of every machine",
+        };
+        Trouble::new(format!("nobody can listen at {address}: {error}")).help(help)
+    };
+    let listener = TcpListener::bind(address).await.map_err(refused)?;
+    let address = listener.local_addr().context("the address cannot be told")?;
+    Ok((listener, address))
+}

@@ -1,0 +1,23 @@
+//! `foxwedge serve` as a process among hostile ones: killed, asked to end, crowded, and looked
+//! through for secrets afterwards. `docs/gateway/reliability.md` says what each of these proves, and
+//! how to run more of it.
+
+#![cfg(unix)]
+
+#[path = "../../../store/tests/chaos/random.rs"]
+#[allow(dead_code, reason = "others need more kinds of chance")]
+mod random;
+#[path = "../../../store/tests/chaos/settings.rs"]
+mod settings;
+#[path = "../../../store/tests/store/temporary.rs"]
+mod temporary;
+mod wire;
+mod provider;
+mod gateway;
+mod conversation;
+mod kills;
+mod ending;
+mod crowds;
+mod bodies;
+mod floods;
+mod canaries;

@@ -1,0 +1,147 @@
+//! One connection: its requests one after the other, until it ends, is late, or has to stop.
+
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use tokio::{net::TcpStream, sync::watch};
+
+use super::{Peer, Rules, pulse::Pulse, socket::Socket};
+
+/// Everything a connection needs.
+pub(super) struct Connection<F> {
+    pub(super) rules: Rules,
+    pub(super) peer: Peer,
+    pub(super) answer: F,
+    pub(super) at_work: Arc<AtomicUsize>,
+    pub(super) stopped: watch::Receiver<bool>,
+}
+
+/// hyper wants at least this much.
+const LEAST_BUFFER: usize = 8 << 10;
+
+impl<F, R, B> Connection<F>
+where
+    F: Fn(Request<Incoming>, Peer) -> R + Send + 'static,
+    R: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    /// Ends when the connection does. How it ended is nobody's business: a client may go whenever
+    /// it likes.
+    pub(super) async fn run(mut self, stream: TcpStream) {
+        let pulse = Arc::new(Pulse::new(self.rules));
+        let socket = Socket::new(stream, pulse.clone());
+        let service = {
+            let (pulse, at_work) = (pulse.clone(), self.at_work.clone());
+            let (answer, peer) = (self.answer, self.peer);
+            service_fn(move |request: Request<Incoming>| {
+                let has_body = !request.body().is_end_stream();
+                let work = Work::new(pulse.clone(), at_work.clone());
+                let answer = answer(request, peer);
+                async move {
+                    let response = answer.await;
+                    if has_body && !response.status().is_success() {
+                        work.pulse.refused();
+                    }
+                    Ok::<_, Infallible>(response.map(|body| Held { body, work }))
+                }
+            })
+        };
+        let buffer = self.rules.head_bytes.max(LEAST_BUFFER);
+        let mut connection = pin!(
+            http1::Builder::new()
+                // Ours are beside the connection: hyper's would close a resting one, too.
+                .header_read_timeout(None)
+                .max_buf_size(buffer)
+                .max_header_size(self.rules.head_bytes)
+                .serve_connection(socket, service)
+        );
+        let mut timer = pin!(tokio::time::sleep_until(pulse.due()));
+        let mut stopped = pin!(self.stopped.wait_for(|stopped| *stopped));
+        let mut stopping = false;
+        poll_fn(|context| {
+            if !stopping && stopped.as_mut().poll(context).is_ready() {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            if connection.as_mut().poll(context).is_ready() {
+                return Poll::Ready(());
+            }
+            loop {
+                let due = pulse.due();
+                if due < timer.deadline() {
+                    timer.as_mut().reset(due);
+                }
+                if timer.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                if pulse.is_late() {
+                    return Poll::Ready(());
+                }
+                timer.as_mut().reset(pulse.due());
+            }
+        })
+        .await;
+    }
+}
+
+/// A request, from its head to the last byte of its reply.
+struct Work {
+    pulse: Arc<Pulse>,
+    at_work: Arc<AtomicUsize>,
+}
+
+impl Work {
+    fn new(pulse: Arc<Pulse>, at_work: Arc<AtomicUsize>) -> Work {
+        pulse.asked();
+        at_work.fetch_add(1, Ordering::Relaxed);
+        Work { pulse, at_work }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+        self.pulse.answered();
+    }
+}
+
+/// A reply's body; the request is over when it is dropped.
+struct Held<B> {
+    body: B,
+    #[expect(dead_code, reason = "its end is what counts")]
+    work: Work,
+}
+
+impl<B: Body + Unpin> Body for Held<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,131 @@
+//! A socket, as hyper reads and writes it.
+
+use std::{
+    cell::RefCell,
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use hyper::rt::ReadBufCursor;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use super::pulse::Pulse;
+
+/// A socket, with a look at what it does.
+pub(super) struct Socket {
+    stream: TcpStream,
+    pulse: Arc<Pulse>,
+    end: End,
+}
+
+enum End {
+    Open,
+    /// Our side is closed, the rest of the other is thrown away.
+    Lingering,
+}
+
+/// Bytes of one read.
+const READ: usize = 64 << 10;
+
+thread_local! {
+    /// Where a read lands before it is copied to where hyper wants it: safe code cannot read into
+    /// memory that was never written. One for a thread, so that it stays in the cache and idle
+    /// connections have none.
+    static LANDING: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ].into());
+}
+
+impl Socket {
+    pub(super) fn new(stream: TcpStream, pulse: Arc<Pulse>) -> Socket {
+        Socket { stream, pulse, end: End::Open }
+    }
+
+    fn wrote(&self, written: Poll<io::Result<usize>>, of: usize) -> Poll<io::Result<usize>> {
+        match &written {
+            Poll::Ready(Ok(number)) => self.pulse.wrote(*number, of),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.pulse.stuck(),
+        }
+        written
+    }
+}
+
+impl hyper::rt::Read for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        mut to: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        LANDING.with_borrow_mut(|landing| {
+            let most = landing.len().min(to.remaining());
+            let Some(landing) = landing.get_mut(..most) else {
+                return Poll::Ready(Ok(()));
+            };
+            let mut read = ReadBuf::new(landing);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
+            if !read.filled().is_empty() {
+                self.pulse.read();
+                to.put_slice(read.filled());
+            }
+            Poll::Ready(Ok(()))
+        })
+    }
+}
+
+impl hyper::rt::Write for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(written, bytes.len())
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.wrote(written, pieces.iter().map(|piece| piece.len()).sum())
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    /// Closing a socket with unread bytes resets it, and the client never sees why it was refused:
+    /// so the rest of a refused body is read and thrown away, for a while.
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            match self.end {
+                End::Open => {
+                    ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+                    if !self.pulse.lingers() {
+                        return Poll::Ready(Ok(()));
+                    }
+                    self.end = End::Lingering;
+                }
+                End::Lingering => {
+                    let read = LANDING.with_borrow_mut(|landing| {
+                        let mut read = ReadBuf::new(landing);
+                        ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
+                        Poll::Ready(Ok::<_, io::Error>(read.filled().len()))
+                    });
+                    if ready!(read)? == 0 {
+                        return Poll::Ready(Ok(()));
+                    }
+                }
+            }
+        }
+    }
+}

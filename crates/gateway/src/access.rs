@@ -1,0 +1,157 @@
+//! Who may come in. Asked on every route, before anything else is looked at.
+//!
+//! Any web page that is open on this machine, and anybody who can reach the port, is hostile. A
+//! page can make a browser send requests here: so the name it used (`Host`) and where it comes
+//! from (`Origin`) have to be ours. What a token opens stands in our record of it; nothing a
+//! client says about itself counts.
+
+mod foreign;
+mod host;
+mod token;
+
+use foxwedge_engine::{
+    Caller, Fault,
+    config::{Access, Scope},
+};
+use http::{HeaderMap, HeaderValue, header, request::Parts};
+
+use crate::{Peer, error};
+
+pub(crate) use foreign::foreign;
+
+/// Somebody who may be here.
+#[derive(Clone, Debug)]
+pub(crate) struct Visitor {
+    /// Who asks, for the engine.
+    pub(crate) caller: Caller,
+    /// What the token opens.
+    pub(crate) scope: Scope,
+}
+
+/// Whether the request may be here at all, whoever sends it. Returns the origin of a web page that
+/// has to be told so.
+///
+/// # Errors
+/// If the name or the origin is not one of ours.
+pub(crate) fn door(
+    access: &Access,
+    parts: &Parts,
+    peer: Peer,
+) -> Result<Option<HeaderValue>, Fault> {
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return Err(error::bad_request("a request has one `Host`"));
+    };
+    let host = host.to_str().map_err(|_| error::bad_host())?;
+    let named = parts.uri.authority().map(|authority| authority.as_str());
+    if !host::is_ours(access, host, peer)
+        || named.is_some_and(|name| !host::is_ours(access, name, peer))
+    {
+        return Err(error::bad_host());
+    }
+    let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (None, _) => Ok(None),
+        (Some(origin), None) => match origin.to_str() {
+            Ok(text) if access.origins.iter().any(|one| one == text) => Ok(Some(origin.clone())),
+            // Our own pages: the name is ours, and it is the same.
+            Ok(text) if text.strip_prefix("http://") == Some(host) => Ok(None),
+            Ok(_) | Err(_) => Err(error::bad_origin()),
+        },
+        (Some(_), Some(_)) => Err(error::bad_origin()),
+    }
+}
+
+/// Whose request it is. Keys are taken out of the headers, so that they get nowhere by accident.
+///
+/// # Errors
+/// If there is no valid token.
+pub(crate) fn visitor(access: &Access, headers: &mut HeaderMap) -> Result<Visitor, Fault> {
+    let keys = token::Keys::take(headers);
+    token::visitor(access, keys).ok_or_else(error::bad_token)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn access() -> Access {
+        Access {
+            tokens: Vec::new(),
+            hosts: vec!["gate.example".into()],
+            origins: vec!["https://app.example".into()],
+        }
+    }
+
+    fn asked(uri: &str, headers: &[(&'static str, &str)]) -> Result<Option<HeaderValue>, u16> {
+        let mut request = Request::builder().uri(uri);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (parts, ()) = request.body(()).expect("a request").into_parts();
+        let peer = Peer {
+            remote: "192.0.2.9:1234".parse().expect("an address"),
+            local: "192.0.2.1:4177".parse().expect("an address"),
+        };
+        door(&access(), &parts, peer).map_err(|fault| fault.kind.status().as_u16())
+    }
+
+    #[test]
+    fn only_names_of_this_server_are_answered() {
+        for (host, expected) in [
+            ("localhost", Ok(None)),
+            ("localhost:4177", Ok(None)),
+            ("LOCALHOST.:1", Ok(None)),
+            ("127.0.0.1:4177", Ok(None)),
+            ("127.8.8.8", Ok(None)),
+            ("[::1]:4177", Ok(None)),
+            ("192.0.2.1:4177", Ok(None)),
+            ("Gate.Example", Ok(None)),
+            ("gate.example:443", Ok(None)),
+            ("192.0.2.2", Err(403)),
+            ("evil.example", Err(403)),
+            ("localhost.evil.example", Err(403)),
+            ("127.0.0.1.evil.example", Err(403)),
+            ("gate.example.evil", Err(403)),
+            ("evil@localhost", Err(403)),
+            ("localhost:4177:1", Err(403)),
+            ("localhost:x", Err(403)),
+            ("[::1", Err(403)),
+            ("", Err(403)),
+        ] {
+            assert_eq!(asked("/", &[("host", host)]), expected, "{host}");
+        }
+        assert_eq!(asked("/", &[]), Err(400));
+        assert_eq!(asked("/", &[("host", "localhost"), ("host", "localhost")]), Err(400));
+        assert_eq!(asked("http://localhost/", &[("host", "localhost")]), Ok(None));
+        assert_eq!(asked("http://evil.example/", &[("host", "localhost")]), Err(403));
+    }
+
+    #[test]
+    fn only_pages_of_listed_origins_and_our_own_may_ask() {
+        for (origin, expected) in [
+            ("https://app.example", Ok(Some(HeaderValue::from_static("https://app.example")))),
+            ("http://localhost:4177", Ok(None)),
+            // Another server on this machine is somebody else.
+            ("http://localhost:3000", Err(403)),
+            ("http://localhost", Err(403)),
+            ("https://localhost:4177", Err(403)),
+            ("https://app.example:444", Err(403)),
+            ("https://app.example.evil", Err(403)),
+            ("http://app.example", Err(403)),
+            ("null", Err(403)),
+            ("", Err(403)),
+        ] {
+            let headers = [("host", "localhost:4177"), ("origin", origin)];
+            assert_eq!(asked("/", &headers), expected, "{origin}");
+        }
+        let twice = [
+            ("host", "localhost"),
+            ("origin", "https://app.example"),
+            ("origin", "https://app.example"),
+        ];
+        assert_eq!(asked("/", &twice), Err(403));
+    }
+}

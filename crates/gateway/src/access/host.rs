@@ -1,0 +1,43 @@
+//! The names of this server. A page that makes its own name lead to this machine is found by it.
+
+use std::net::IpAddr;
+
+use foxwedge_engine::config::Access;
+
+use crate::Peer;
+
+/// Whether a `Host` is one of ours: a loopback name, the address the client came to, or one of the
+/// configuration. The port does not matter: tunnels change it.
+pub(super) fn is_ours(access: &Access, host: &str, peer: Peer) -> bool {
+    let Some(name) = name(host) else {
+        return false;
+    };
+    if let Ok(address) = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        let address = address.to_canonical();
+        if address.is_loopback() || address == peer.local.ip().to_canonical() {
+            return true;
+        }
+    }
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || access
+            .hosts
+            .iter()
+            .any(|listed| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(host))
+}
+
+/// A `Host` without its port; `None` if it is no host.
+fn name(host: &str) -> Option<&str> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => host.split_at(host.len() - rest.split_once(']')?.1.len()),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let port = match rest.strip_prefix(':') {
+        Some(port) => port,
+        None if rest.is_empty() => "",
+        None => return None,
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+    (!name.is_empty() && name.bytes().all(plain) && port.bytes().all(|byte| byte.is_ascii_digit()))
+        .then_some(name)
+}

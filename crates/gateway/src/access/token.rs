@@ -1,0 +1,169 @@
+//! Tokens: whose request it is.
+
+use std::sync::Arc;
+
+use foxwedge_engine::{
+    Caller, Own, Secret, Way,
+    config::{Access, Scope, Token},
+};
+use http::{HeaderMap, HeaderValue};
+
+use super::Visitor;
+
+/// The owner when nobody has to say who he is.
+const LOCAL: &str = "local";
+
+/// Nothing longer is hashed.
+const LONGEST: usize = 512;
+
+/// The keys that a request carries.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// In the header that is only for our token.
+    ours: Option<Secret>,
+    /// In the headers where clients put the key of a provider.
+    theirs: Vec<Own>,
+}
+
+impl Keys {
+    /// Takes them out of the headers. Never from the address: addresses are written down
+    /// everywhere.
+    pub(super) fn take(headers: &mut HeaderMap) -> Keys {
+        let mut take = |name: &str| {
+            let value = headers.remove(name);
+            value.as_ref().and_then(secret)
+        };
+        let ours = take("x-foxwedge-token");
+        let bearer = take("authorization").and_then(|key| bearer(&key));
+        let bearer = bearer.map(|secret| Own { secret, way: Way::Bearer });
+        let mut key = |name| take(name).map(|secret| Own { secret, way: Way::Key });
+        let theirs = [bearer, key("x-api-key"), key("x-goog-api-key"), key("api-key")];
+        take("proxy-authorization");
+        take("cookie");
+        Keys { ours, theirs: theirs.into_iter().flatten().collect() }
+    }
+}
+
+/// Whose keys they are; `None` if they open nothing.
+pub(super) fn visitor(access: &Access, keys: Keys) -> Option<Visitor> {
+    let own = |keys: Keys| keys.theirs.into_iter().next();
+    if access.tokens.is_empty() {
+        let caller = Caller { owner: Arc::from(LOCAL), own: own(keys) };
+        return Some(Visitor { caller, scope: Scope::Admin });
+    }
+    let (token, own) = match &keys.ours {
+        // Our token has a header of its own: what stands in the others is for the provider.
+        Some(key) => (find(&access.tokens, key)?, own(keys)),
+        None => {
+            let tried = keys.theirs.iter().find_map(|own| find(&access.tokens, &own.secret));
+            (tried?, None)
+        }
+    };
+    Some(Visitor { caller: Caller { owner: token.owner.clone(), own }, scope: token.scope })
+}
+
+/// Looks at every token, wherever it finds one: the time says nothing.
+fn find<'a>(tokens: &'a [Token], key: &Secret) -> Option<&'a Token> {
+    if key.reveal().len() > LONGEST || key.is_empty() {
+        return None;
+    }
+    tokens.iter().fold(None, |found, token| {
+        let fits = !token.secret.is_empty() && token.secret.is(key.reveal());
+        if fits && found.is_none() { Some(token) } else { found }
+    })
+}
+
+fn secret(value: &HeaderValue) -> Option<Secret> {
+    let text = value.to_str().ok()?.trim();
+    (!text.is_empty()).then(|| Secret::new(text))
+}
+
+fn bearer(value: &Secret) -> Option<Secret> {
+    let (scheme, key) = value.reveal().split_once(' ')?;
+    (scheme.eq_ignore_ascii_case("bearer") && !key.trim().is_empty())
+        .then(|| Secret::new(key.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Sent<'a> = &'a [(&'static str, &'a str)];
+
+    /// Owner, scope and the client's own key, or nothing.
+    fn visit(tokens: &[(&str, &str, Scope)], headers: Sent<'_>) -> Option<String> {
+        let tokens = tokens
+            .iter()
+            .map(|(owner, secret, scope)| Token {
+                owner: Arc::from(*owner),
+                secret: Secret::new(*secret),
+                scope: *scope,
+            })
+            .collect();
+        let access = Access { tokens, hosts: Vec::new(), origins: Vec::new() };
+        let mut map: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| {
+                (http::HeaderName::from_static(name), value.parse().expect("a header"))
+            })
+            .collect();
+        let visitor = visitor(&access, Keys::take(&mut map))?;
+        assert!(map.keys().all(|name| name == "x-other"), "a key is left in {map:?}");
+        let own = visitor.caller.own.map(|own| own.secret.reveal().to_owned());
+        Some(format!(
+            "{} {:?} {}",
+            visitor.caller.owner,
+            visitor.scope,
+            own.as_deref().unwrap_or("-")
+        ))
+    }
+
+    #[test]
+    fn a_token_is_taken_from_every_header_that_clients_use() {
+        let tokens = [("ann", "t-ann", Scope::User), ("bob", "t-bob", Scope::Admin)];
+        let long = "t".repeat(10_000);
+        let table: [(Sent<'_>, Option<&str>); 18] = [
+            (&[("authorization", "Bearer t-ann")], Some("ann User -")),
+            (&[("authorization", "bearer  t-bob ")], Some("bob Admin -")),
+            (&[("x-api-key", "t-ann")], Some("ann User -")),
+            (&[("x-goog-api-key", "t-ann")], Some("ann User -")),
+            (&[("x-foxwedge-token", "t-ann")], Some("ann User -")),
+            (&[("x-api-key", "sk-mine"), ("authorization", "Bearer t-ann")], Some("ann User -")),
+            (
+                &[("x-foxwedge-token", "t-ann"), ("authorization", "Bearer sk-mine")],
+                Some("ann User sk-mine"),
+            ),
+            (&[("x-foxwedge-token", "t-bob"), ("x-api-key", "sk-mine")], Some("bob Admin sk-mine")),
+            // A wrong token is wrong, whatever else is there.
+            (&[("x-foxwedge-token", "t-eve"), ("x-api-key", "t-ann")], None),
+            (&[], None),
+            (&[("authorization", "t-ann")], None),
+            (&[("authorization", "Basic t-ann")], None),
+            (&[("authorization", "Bearer")], None),
+            (&[("authorization", "Bearer t-ann2")], None),
+            (&[("authorization", "Bearer t-an")], None),
+            (&[("x-api-key", "")], None),
+            (&[("x-api-key", long.as_str())], None),
+            // What a client says about itself does not count.
+            (&[("x-other", "admin"), ("x-api-key", "t-ann")], Some("ann User -")),
+        ];
+        for (headers, expected) in table {
+            assert_eq!(visit(&tokens, headers).as_deref(), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn without_tokens_everybody_is_local_and_keys_are_the_providers() {
+        assert_eq!(visit(&[], &[]).as_deref(), Some("local Admin -"));
+        assert_eq!(
+            visit(&[], &[("authorization", "Bearer sk-mine")]).as_deref(),
+            Some("local Admin sk-mine")
+        );
+    }
+
+    #[test]
+    fn an_empty_token_opens_nothing() {
+        assert_eq!(visit(&[("ann", "", Scope::Admin)], &[("x-api-key", " ")]), None);
+        assert_eq!(visit(&[("ann", "", Scope::Admin)], &[]), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! The description of every route, for programs. Written by hand; a test compares it with the
+//! routes.
+
+use bytes::Bytes;
+
+/// The description.
+pub(crate) fn openapi() -> Bytes {
+    Bytes::from_static(include_bytes!("openapi.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use foxwedge_engine::Face;
+    use http::Method;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{api, routes::Place};
+
+    /// Every path that there is, and how it is asked.
+    fn routes() -> Vec<(Method, String)> {
+        let faces = Face::ALL.map(|face| (Method::POST, face.path().to_owned()));
+        let others = [
+            "/v1/models",
+            "/v1/models/{model}",
+            "/v1/sessions",
+            "/v1/sessions/{id}",
+            "/v1/runs",
+            "/v1/runs/{id}",
+            "/v1/runs/{id}/events",
+            "/v1/repairs",
+            "/v1/repairs/{id}",
+            "/health",
+            "/health/liveness",
+            "/health/readiness",
+            "/liveness",
+            "/readiness",
+            "/metrics",
+            "/openapi.json",
+            "/",
+        ];
+        let others = others.map(|path| (Method::GET, path.to_owned()));
+        let stop = (Method::POST, "/v1/runs/{id}/stop".to_owned());
+        faces.into_iter().chain(others).chain([stop]).collect()
+    }
+
+    fn document() -> Value {
+        serde_json::from_slice(&openapi()).expect("JSON")
+    }
+
+    #[test]
+    fn every_route_is_described_and_nothing_else() {
+        let document = document();
+        let mut described: Vec<String> = Vec::new();
+        for (path, methods) in document["paths"].as_object().expect("paths") {
+            for method in methods.as_object().expect("methods").keys() {
+                described.push(format!("{} {path}", method.to_uppercase()));
+            }
+        }
+        let mut known: Vec<String> =
+            routes().iter().map(|(method, path)| format!("{method} {path}")).collect();
+        described.sort();
+        known.sort();
+        assert_eq!(described, known);
+    }
+
+    #[test]
+    fn what_is_described_leads_somewhere() {
+        for (method, path) in routes() {
+            let path = path.replace("{id}", "x").replace("{model}", "m");
+            let place = Place::find(&method, &path);
+            assert!(place.is_ok(), "{method} {path}");
+            if place.ok() == Some(Place::Api) {
+                let place = api::Place::find(&path).expect("a thing of ours");
+                assert!(place.allows(&method).is_ok(), "{method} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_reference_is_there() {
+        fn look(value: &Value, document: &Value) {
+            match value {
+                Value::Object(members) => {
+                    if let Some(Value::String(reference)) = members.get("$ref") {
+                        let pointer = reference.strip_prefix('#').expect("a place in here");
+                        assert!(document.pointer(pointer).is_some(), "{reference}");
+                    }
+                    members.values().for_each(|value| look(value, document));
+                }
+                Value::Array(items) => items.iter().for_each(|value| look(value, document)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        let document = document();
+        look(&document, &document);
+        for (path, methods) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in methods.as_object().expect("methods") {
+                assert!(operation["summary"].is_string(), "{method} {path}");
+                assert!(operation["responses"].is_object(), "{method} {path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! How sessions and runs look as JSON. Times are milliseconds since 1970.
+
+use foxwedge_run::{Status, Summary, TextItem, TextKind, Tool, Usage};
+use foxwedge_store::{RunRow, RunState, SessionRow};
+use serde_json::{Map, Value, json};
+
+/// A page of a list, and where the next one begins.
+pub(super) fn page<T>(
+    mut rows: Vec<T>,
+    limit: usize,
+    id: impl Fn(&T) -> String,
+    shape: impl Fn(&T) -> Value,
+) -> Value {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(id);
+    let data: Vec<Value> = rows.iter().map(shape).collect();
+    json!({ "data": data, "has_more": more, "next": next })
+}
+
+pub(super) fn session(row: &SessionRow) -> Value {
+    let meta: Value =
+        row.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
+    json!({
+        "id": row.id,
+        "owner": row.owner,
+        "title": row.title,
+        "meta": meta,
+        "created": row.created,
+        "touched": row.touched,
+        "runs": row.epoch,
+        "records": row.records,
+    })
+}
+
+pub(super) fn run(row: &RunRow) -> Value {
+    let mut run = json!({
+        "id": row.id,
+        "session": row.session,
+        "epoch": row.epoch,
+        "agent": row.agent,
+        "model": row.model,
+        "started": row.started,
+        "events": row.last,
+        "state": "open",
+        "ended": null,
+        "outcome": null,
+        "text": null,
+        "problem": null,
+        "calls": null,
+        "usage": null,
+    });
+    if let RunState::Ended { ended, summary: counts, at } = &row.state {
+        run["state"] = json!("ended");
+        run["ended"] = json!(at);
+        run["outcome"] = json!(ended.outcome.map(|outcome| outcome.name()));
+        run["text"] = json!(ended.text);
+        run["problem"] = json!(ended.problem.as_ref().map(|problem| {
+            json!({ "code": problem.code.as_deref(), "message": problem.message })
+        }));
+        run["calls"] = summary(counts);
+        run["usage"] = json!(ended.usage.as_ref().map(usage));
+    }
+    run
+}
+
+/// The calls of a run in numbers.
+pub(super) fn summary(summary: &Summary) -> Value {
+    let by_status: Map<String, Value> = Status::ALL
+        .into_iter()
+        .map(|status| (status.name().to_owned(), summary.count(status)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| (name, json!(count)))
+        .collect();
+    json!({ "total": summary.calls, "by_status": by_status })
+}
+
+pub(super) fn usage(usage: &Usage) -> Value {
+    let Usage { input, output, cached, reasoning } = *usage;
+    json!({ "input": input, "output": output, "cached": cached, "reasoning": reasoning })
+}
+
+/// A call of a run.
+pub(super) fn tool(tool: &Tool) -> Value {
+    json!({
+        "id": &*tool.call,
+        "name": tool.name.as_deref(),
+        "turn": tool.turn(),
+        "parent": tool.parent.as_deref(),
+        "status": tool.status().name(),
+        "reason": tool.reason.map(|reason| reason.name()),
+        "input": tool.input.as_ref().map(|input| input.value()),
+        "output": tool.told().value(),
+    })
+}
+
+/// A text of a run.
+pub(super) fn text(item: &TextItem) -> Value {
+    let kind = match item.kind {
+        TextKind::Text => "text",
+        TextKind::Thought => "thought",
+    };
+    json!({ "id": &*item.id, "kind": kind, "turn": item.turn, "text": item.text })
+}

@@ -1,0 +1,127 @@
+//! Reads the body of a request: within its limits, unpacked, and not for ever.
+
+mod unpack;
+
+use std::{future::poll_fn, pin::Pin, task::Poll, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use foxwedge_engine::{Fault, config::Limits};
+use http::{HeaderMap, header};
+use http_body::Body;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::error;
+
+use unpack::Packed;
+
+/// So many bytes have to come in the time for a body, if there are so many.
+const ENOUGH: usize = 4 << 10;
+
+/// What is set aside before it is there.
+const FIRST: usize = 256 << 10;
+
+/// The whole body.
+///
+/// # Errors
+/// If it is too large, packed in an unknown way, or does not come.
+pub(crate) async fn body<B>(
+    headers: &HeaderMap,
+    body: B,
+    limits: &Limits,
+    time: Duration,
+) -> Result<Bytes, Fault>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    is_no_form(headers)?;
+    let packed = Packed::of(headers)?;
+    let bytes = collect(body, limits.body, time).await?;
+    match packed {
+        None => Ok(bytes),
+        Some(packed) => unpack::unpack(packed, &bytes, limits.unpacked).await,
+    }
+}
+
+/// Clients name many kinds for JSON; a form of a web page is surely none.
+fn is_no_form(headers: &HeaderMap) -> Result<(), Fault> {
+    let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());
+    let begins = |name: &str| {
+        kind.get(..name.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    if begins("multipart/") || begins("application/x-www-form-urlencoded") {
+        return Err(error::unsupported("the body has to be JSON, not a form"));
+    }
+    Ok(())
+}
+
+async fn collect<B>(mut body: B, most: usize, time: Duration) -> Result<Bytes, Fault>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let told = body.size_hint();
+    if told.lower() > most as u64 {
+        return Err(error::too_large(most));
+    }
+    let told = told.exact().and_then(|told| usize::try_from(told).ok());
+    let mut pace = Pace { time, timer: None, mark: 0 };
+    let mut all = BytesMut::new();
+    while let Some(bytes) = pace.next(&mut body, all.len()).await? {
+        if all.len() + bytes.len() > most {
+            return Err(error::too_large(most));
+        }
+        // What came in one piece stays where it is.
+        if all.is_empty() && (told == Some(bytes.len()) || body.is_end_stream()) {
+            return Ok(bytes);
+        }
+        if all.is_empty() {
+            all.reserve(told.unwrap_or(0).clamp(bytes.len(), FIRST.max(bytes.len())));
+        }
+        all.extend_from_slice(&bytes);
+    }
+    Ok(all.freeze())
+}
+
+/// Takes pieces as long as they come fast enough. The timer is made when it is needed.
+struct Pace {
+    time: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// How much was there when the timer was set.
+    mark: usize,
+}
+
+impl Pace {
+    async fn next<B>(&mut self, body: &mut B, had: usize) -> Result<Option<Bytes>, Fault>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        if had >= self.mark + ENOUGH
+            && let Some(timer) = &mut self.timer
+        {
+            timer.as_mut().reset(Instant::now() + self.time);
+            self.mark = had;
+        }
+        poll_fn(|context| {
+            loop {
+                match Pin::new(&mut *body).poll_frame(context) {
+                    Poll::Ready(None) => return Poll::Ready(Ok(None)),
+                    Poll::Ready(Some(Err(_))) => return Poll::Ready(Err(error::broken_body())),
+                    Poll::Ready(Some(Ok(frame))) => {
+                        if let Ok(bytes) = frame.into_data() {
+                            return Poll::Ready(Ok(Some(bytes)));
+                        }
+                    }
+                    Poll::Pending => break,
+                }
+            }
+            let timer = self.timer.get_or_insert_with(|| {
+                self.mark = had;
+                Box::pin(sleep_until(Instant::now() + self.time))
+            });
+            timer.as_mut().poll(context).map(|()| Err(error::slow()))
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+use std::{sync::mpsc, time::SystemTime};
+
+use foxwedge_engine::{Action, Noted, Told};
+use http::{Method, StatusCode};
+
+use super::*;
+
+/// A place for lines that can be read afterwards.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("nobody panicked").extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn line() -> Line {
+    Line {
+        at: SystemTime::UNIX_EPOCH,
+        id: "r1".into(),
+        method: Method::POST,
+        path: "/v1/messages".into(),
+        owner: Some("ann".into()),
+        agent: Some("py/1".into()),
+        status: StatusCode::OK,
+        told: Told {
+            model: Some("m\x1b[31m".into()),
+            upstream: Some("main".into()),
+            session: Some("s1".into()),
+            run: Some("n1".into()),
+            matched: Some("prefix"),
+            action: Some(Action::Fixed),
+            findings: vec![Noted { code: 101, strategy: "insert-answer", count: 2 }],
+            trouble: None,
+        },
+        first: Duration::from_micros(1_500),
+        whole: Duration::from_millis(12),
+        bytes_in: 3,
+        bytes_out: 4,
+        ended: Ended::Whole,
+    }
+}
+
+fn written(form: config::Log) -> String {
+    let kept = Kept::default();
+    let (log, writer) =
+        Log::start(form, Some(Box::new(kept.clone())), Meter::new()).expect("a thread");
+    log.tell(line());
+    writer.close();
+    let bytes = kept.0.lock().expect("nobody panicked").clone();
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn a_line_says_what_happened_as_text_and_as_json() {
+    assert_eq!(
+        written(config::Log::Text),
+        "1970-01-01T00:00:00.000Z POST /v1/messages 200 12ms request.id=r1 owner=ann \
+         model=m\u{fffd}[31m upstream=main session.id=s1 run.id=n1 match=prefix action=fixed \
+         findings=FW101=2 first_ms=1.5 bytes.in=3 bytes.out=4 agent=py/1\n"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&written(config::Log::Json)).expect("one object");
+    assert_eq!(
+        json,
+        serde_json::json!({
+            "time": "1970-01-01T00:00:00.000Z", "level": "info", "message": "request served",
+            "method": "POST", "path": "/v1/messages", "status": 200, "milliseconds": 12.0,
+            "request.id": "r1", "owner": "ann", "model": "m\u{fffd}[31m", "upstream": "main",
+            "session.id": "s1", "run.id": "n1", "match": "prefix", "action": "fixed",
+            "findings": "FW101=2", "first_ms": 1.5, "bytes.in": 3, "bytes.out": 4, "agent": "py/1"
+        })
+    );
+    assert_eq!(written(config::Log::Off), "");
+}
+
+/// A writer that waits for leave.
+struct Gate(mpsc::Receiver<()>);
+
+impl Write for Gate {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Whoever holds the other end is gone: nobody keeps us.
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_loses_lines_and_stops_nobody() {
+    let (leave, wait) = mpsc::channel();
+    let meter = Meter::new();
+    let (log, writer) =
+        Log::start(config::Log::Json, Some(Box::new(Gate(wait))), meter.clone()).expect("a thread");
+    // The thread takes at most one heap away before it waits.
+    for _ in 0..2 * MOST + 1 {
+        log.tell(line());
+    }
+    let lost = meter
+        .render()
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix(r#"foxwedge_dropped_total{what="lines"} "#)?.parse().ok()
+        })
+        .unwrap_or(0_usize);
+    assert!(lost >= 1, "{lost}");
+    drop(leave);
+    writer.close();
+}

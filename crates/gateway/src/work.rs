@@ -1,0 +1,233 @@
+//! A request at work: from its head to the last byte of its reply, and the line that tells of it.
+
+use std::{
+    borrow::Cow,
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use foxwedge_engine::{
+    Told,
+    meter::{self, Meter, Metered},
+};
+use http::{HeaderMap, Method, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+
+use crate::{
+    log::{Ended, Line, Log},
+    outgoing::{Broken, Outgoing},
+    owners::Turn,
+};
+
+/// Somebody's work panicked. What it said is not told: it may be anything.
+#[derive(Debug)]
+pub(crate) struct Panicked;
+
+/// Waits for a future, and lives on if it panics.
+pub(crate) async fn calm<F: Future>(future: F) -> Result<F::Output, Panicked> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        // It is not polled again after a panic.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(polled) => polled.map(Ok),
+            Err(_) => Poll::Ready(Err(Panicked)),
+        }
+    })
+    .await
+}
+
+/// What is known of a request. Dropping it is its end.
+pub(crate) struct Work {
+    log: Log,
+    meter: Meter,
+    started: Instant,
+    at: SystemTime,
+    first: Option<Instant>,
+    bytes_out: u64,
+    ended: Ended,
+    /// The id.
+    pub(crate) id: Arc<str>,
+    /// The method.
+    pub(crate) method: Method,
+    /// The path, fit for a log.
+    pub(crate) path: Cow<'static, str>,
+    /// Who asks.
+    pub(crate) owner: Option<Arc<str>>,
+    /// The client's program.
+    pub(crate) agent: Option<Box<str>>,
+    /// Bytes of the request's body.
+    pub(crate) bytes_in: usize,
+    /// The status of the reply.
+    pub(crate) status: StatusCode,
+    /// What the engine tells.
+    pub(crate) told: Told,
+    /// A place among the requests of the owner.
+    pub(crate) turn: Option<Turn>,
+    _metered: Metered,
+}
+
+impl Work {
+    pub(crate) fn new(log: Log, meter: Meter, id: Arc<str>, method: Method) -> Work {
+        Work {
+            _metered: meter.at_work(),
+            log,
+            meter,
+            started: Instant::now(),
+            at: SystemTime::now(),
+            first: None,
+            bytes_out: 0,
+            ended: Ended::Gone,
+            id,
+            method,
+            path: Cow::Borrowed(""),
+            owner: None,
+            agent: None,
+            bytes_in: 0,
+            // What a client that left before it was answered would have got.
+            status: StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
+            told: Told::default(),
+            turn: None,
+        }
+    }
+
+    /// The program of the client: the one header that a log repeats.
+    pub(crate) fn agent(&mut self, headers: &HeaderMap) {
+        if self.log.is_on() {
+            let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+            self.agent = agent.map(Box::from);
+        }
+    }
+
+    /// The reply begins.
+    pub(crate) fn begins(&mut self, status: StatusCode, route: meter::Route) {
+        self.first = Some(Instant::now());
+        self.status = status;
+        self.meter.reply(route, status);
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.meter.bytes(meter::Bytes::Out, usize::try_from(self.bytes_out).unwrap_or(usize::MAX));
+        if !self.log.is_on() {
+            return;
+        }
+        let whole = self.started.elapsed();
+        self.log.tell(Line {
+            at: self.at,
+            id: self.id.clone(),
+            method: self.method.clone(),
+            path: self.path.clone(),
+            owner: self.owner.take(),
+            agent: self.agent.take(),
+            status: self.status,
+            told: std::mem::take(&mut self.told),
+            first: self.first.map_or(whole, |first| first - self.started),
+            whole,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            ended: self.ended,
+        });
+    }
+}
+
+/// A reply's body, with the work that it belongs to.
+pub(crate) struct Worked {
+    body: Outgoing,
+    work: Work,
+    /// How much there is, if that is known.
+    size: Option<u64>,
+}
+
+impl Worked {
+    pub(crate) fn new(body: Outgoing, mut work: Work, headers: &HeaderMap) -> Worked {
+        let told = headers.get(header::CONTENT_LENGTH);
+        let told = told.and_then(|told| told.to_str().ok()?.parse().ok());
+        let size = body.size_hint().exact().or(told);
+        if size == Some(0) || work.method == Method::HEAD {
+            work.ended = Ended::Whole;
+        }
+        Worked { body, work, size }
+    }
+}
+
+impl Body for Worked {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let body = &mut self.body;
+        let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(body).poll_frame(context)))
+            .unwrap_or_else(|_| Poll::Ready(Some(Err("the reply broke off".into()))));
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(None) => self.work.ended = Ended::Whole,
+            Poll::Ready(Some(Err(_))) => self.work.ended = Ended::Broken,
+            Poll::Ready(Some(Ok(frame))) => {
+                self.work.bytes_out += frame.data_ref().map_or(0, |data| data.len() as u64);
+                if Some(self.work.bytes_out) == self.size {
+                    self.work.ended = Ended::Whole;
+                }
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use foxwedge_engine::config;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_the_end_of_one_request_only() {
+        assert!(calm(async { panic!("canary") }).await.is_err());
+        assert_eq!(calm(async { 7 }).await.ok(), Some(7));
+    }
+
+    /// A body that panics.
+    struct Mad;
+
+    impl Body for Mad {
+        type Data = Bytes;
+        type Error = Broken;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+            panic!("canary")
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_reply_breaks_it_off_without_words() {
+        let meter = Meter::new();
+        let (log, _writer) = Log::start(config::Log::Off, None, meter.clone()).expect("nothing");
+        let work = Work::new(log, meter, "r1".into(), Method::GET);
+        let mut body = Worked::new(Outgoing::stream(Mad), work, &HeaderMap::new());
+        let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Some(Err(error))) = polled else { panic!("it goes on") };
+        assert_eq!(error.to_string(), "the reply broke off");
+        assert_eq!(body.work.ended, Ended::Broken);
+    }
+}

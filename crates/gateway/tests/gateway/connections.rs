@@ -1,0 +1,293 @@
+//! Hostile connections, against the loop alone: half heads, too many, slow readers, clients that go.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use foxwedge_engine::{
+    config::{Limits, Times},
+    meter::Meter,
+};
+use foxwedge_gateway::{Outgoing, Peer, Rules, Served, accept};
+use http::{Request, Response};
+use http_body::{Body, Frame};
+use hyper::body::Incoming;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::{Mutex, mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use crate::client::{Answer, closed, get, send};
+
+/// A loop that serves.
+pub(crate) struct Loop {
+    pub(crate) address: SocketAddr,
+    pub(crate) meter: Meter,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<Served>,
+}
+
+impl Loop {
+    pub(crate) async fn start<F, R, B>(rules: Rules, answer: F) -> Loop
+    where
+        F: Fn(Request<Incoming>, Peer) -> R + Clone + Send + Sync + 'static,
+        R: Future<Output = Response<B>> + Send + 'static,
+        B: Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let meter = Meter::new();
+        let task = tokio::spawn(accept(listener, rules, meter.clone(), answer, async {
+            let _ = stopped.await;
+        }));
+        Loop { address, meter, stop, task }
+    }
+
+    pub(crate) async fn end(self) -> Served {
+        let _ = self.stop.send(());
+        self.task.await.expect("it does not panic")
+    }
+}
+
+pub(crate) fn rules() -> Rules {
+    Rules::of(&Limits::default(), &Times::default())
+}
+
+async fn hello(_: Request<Incoming>, _: Peer) -> Response<Outgoing> {
+    Response::new(Outgoing::whole("hello"))
+}
+
+async fn half(to: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(to).await.expect("somebody listens");
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: loc").await.expect("it goes out");
+    stream
+}
+
+/// Whoever needs many files has to wait for the others who do.
+static FILES: Mutex<()> = Mutex::const_new(());
+
+#[tokio::test]
+async fn three_hundred_half_heads_are_closed_and_stop_nobody() {
+    let _files = FILES.lock().await;
+    let server = Loop::start(Rules { head: Duration::from_millis(300), ..rules() }, hello).await;
+    let mut sockets = Vec::new();
+    for _ in 0..HELD {
+        sockets.push(half(server.address).await);
+    }
+    assert_eq!(send(server.address, get("/", "")).await.status, 200);
+    for socket in sockets {
+        closed(socket).await;
+    }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+    let server = Loop::start(Rules { head: Duration::from_millis(100), ..rules() }, hello).await;
+    let (mut reader, mut writer) = half(server.address).await.into_split();
+    let drip = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            if writer.write_all(b"x").await.is_err() {
+                return;
+            }
+        }
+    });
+    let mut bytes = Vec::new();
+    let _ = reader.read_to_end(&mut bytes).await;
+    assert_eq!(bytes, b"");
+    drip.abort();
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_rests_too_long_is_closed() {
+    let rules = Rules { keep_alive: Duration::from_millis(50), ..rules() };
+    let server = Loop::start(rules, hello).await;
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
+    // The reply, and then the end.
+    let answer = crate::client::rest(stream).await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "hello"));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn connections_above_the_limit_are_closed_at_once_and_seats_come_back() {
+    let server = Loop::start(Rules { connections: 2, ..rules() }, hello).await;
+    let first = half(server.address).await;
+    let second = half(server.address).await;
+    // The kernel takes it; the loop closes it.
+    let third = TcpStream::connect(server.address).await.expect("the kernel listens");
+    closed(third).await;
+    drop((first, second));
+    // The seats are free when the loop has seen the ends: until then everybody is sent away.
+    while Answer::read(&ask(server.address).await).status != 200 {}
+    let refused = r#"foxwedge_connections_refused_total{why="total"}"#;
+    assert!(server.meter.render().lines().any(|line| line.starts_with(refused)));
+    server.end().await;
+}
+
+async fn ask(to: SocketAddr) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut stream = TcpStream::connect(to).await.expect("the kernel listens");
+    let _ = stream.write_all(get("/", "").as_bytes()).await;
+    let _ = stream.read_to_end(&mut bytes).await;
+    bytes
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let server = Loop::start(rules(), |request: Request<Incoming>, _| async move {
+        Response::new(Outgoing::whole(request.uri().path().to_owned()))
+    })
+    .await;
+    let request = |path| format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let all = [request("/one"), request("/two"), get("/three", "")].concat();
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    stream.write_all(all.as_bytes()).await.expect("it goes out");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.expect("replies");
+    let bodies: Vec<_> = text.split("\r\n\r\n").skip(1).map(|part| &part[..4]).collect();
+    assert_eq!(bodies, ["/one", "/two", "/thr"]);
+    server.end().await;
+}
+
+/// A body without end, and a word when it is dropped.
+struct Endless {
+    sent: Arc<AtomicUsize>,
+    over: mpsc::UnboundedSender<()>,
+}
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.sent.fetch_add(4096, Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'x'; 4096])))))
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        let _ = self.over.send(());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_let_go_and_holds_no_memory() {
+    let (over, mut ended) = mpsc::unbounded_channel();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = sent.clone();
+    let rules = Rules { write: Duration::from_millis(200), ..rules() };
+    let server = Loop::start(rules, move |_, _| {
+        let body = Endless { sent: counted.clone(), over: over.clone() };
+        async { Response::new(body) }
+    })
+    .await;
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
+    ended.recv().await.expect("the reply is dropped");
+    // What the kernel keeps on both sides, and little of ours.
+    assert!(sent.load(Ordering::Relaxed) < 32 << 20);
+    drop(stream);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn the_work_for_a_client_that_goes_is_dropped() {
+    struct Told(mpsc::UnboundedSender<&'static str>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            let _ = self.0.send("dropped");
+        }
+    }
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let server = Loop::start(rules(), move |_, _| {
+        let tell = tell.clone();
+        async move {
+            let _ = tell.send("began");
+            let _told = Told(tell);
+            std::future::pending::<()>().await;
+            Response::new(Outgoing::whole(""))
+        }
+    })
+    .await;
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
+    assert_eq!(told.recv().await, Some("began"));
+    drop(stream);
+    assert_eq!(told.recv().await, Some("dropped"));
+    server.end().await;
+}
+
+#[tokio::test]
+async fn three_hundred_streams_are_held_and_others_are_served() {
+    let _files = FILES.lock().await;
+    let (over, _ended) = mpsc::unbounded_channel::<()>();
+    let server = Loop::start(rules(), move |request: Request<Incoming>, _| {
+        let over = over.clone();
+        async move {
+            match request.uri().path() {
+                "/held" => Response::new(Outgoing::stream(Held { first: true, _over: over })),
+                _ => Response::new(Outgoing::whole("hello")),
+            }
+        }
+    })
+    .await;
+    let mut held = Vec::new();
+    for _ in 0..HELD {
+        let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+        stream.write_all(get("/held", "").as_bytes()).await.expect("it goes out");
+        held.push(stream);
+    }
+    let mut first = [0; 15];
+    for stream in &mut held {
+        stream.read_exact(&mut first).await.expect("a reply begins");
+        assert_eq!(&first, b"HTTP/1.1 200 OK");
+    }
+    assert_eq!(send(server.address, get("/", "")).await.body, "hello");
+    drop(held);
+    server.end().await;
+}
+
+/// Both ends of every connection are files of this process, and it may have a thousand.
+const HELD: usize = 300;
+
+/// One piece, and then nothing for ever.
+struct Held {
+    first: bool,
+    _over: mpsc::UnboundedSender<()>,
+}
+
+impl Body for Held {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        if std::mem::take(&mut self.first) {
+            return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"data: 1\n\n")))));
+        }
+        Poll::Pending
+    }
+}

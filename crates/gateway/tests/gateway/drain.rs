@@ -1,0 +1,85 @@
+//! The wish to stop.
+
+use std::time::Duration;
+
+use foxwedge_gateway::{Outgoing, Peer, Rules, Served};
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::{Semaphore, mpsc},
+};
+
+use crate::{
+    client::{closed, get, rest, send},
+    connections::{Loop, rules},
+    server::{Server, TOKEN},
+};
+
+#[tokio::test]
+async fn requests_at_work_finish_and_resting_connections_are_closed() {
+    let (began, mut begun) = mpsc::unbounded_channel();
+    let leave = std::sync::Arc::new(Semaphore::new(0));
+    let waited = leave.clone();
+    let server = Loop::start(rules(), move |request: Request<Incoming>, _: Peer| {
+        let (began, leave) = (began.clone(), waited.clone());
+        async move {
+            if request.uri().path() == "/slow" {
+                let _ = began.send(());
+                let _ = leave.acquire().await;
+            }
+            Response::new(Outgoing::whole("done"))
+        }
+    })
+    .await;
+    let mut resting = TcpStream::connect(server.address).await.expect("somebody listens");
+    resting.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
+    let mut first = [0; 15];
+    resting.read_exact(&mut first).await.expect("a reply");
+    let mut slow = TcpStream::connect(server.address).await.expect("somebody listens");
+    slow.write_all(b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it goes out");
+    begun.recv().await.expect("it is at work");
+    let address = server.address;
+    let end = tokio::spawn(server.end());
+    closed(resting).await;
+    // The port is closed before anything else.
+    assert!(TcpStream::connect(address).await.is_err());
+    leave.add_permits(1);
+    let answer = rest(slow).await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "done"));
+    assert_eq!(answer.header("connection"), "close");
+    assert_eq!(end.await.expect("it ends"), Served { finished: 1, cut: 0 });
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_cut_and_counted() {
+    let (began, mut begun) = mpsc::unbounded_channel();
+    let rules = Rules { drain: Duration::from_millis(50), ..rules() };
+    let server = Loop::start(rules, move |_: Request<Incoming>, _: Peer| {
+        let began = began.clone();
+        async move {
+            let _ = began.send(());
+            std::future::pending::<()>().await;
+            Response::new(Outgoing::whole(""))
+        }
+    })
+    .await;
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    stream.write_all(get("/", "").as_bytes()).await.expect("it goes out");
+    begun.recv().await.expect("it is at work");
+    assert_eq!(server.end().await, Served { finished: 0, cut: 1 });
+    closed(stream).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_served_everything_stops_at_once_and_its_log_is_whole() {
+    let server = Server::usual().await;
+    let headers = format!("x-api-key: {TOKEN}\r\n");
+    for _ in 0..3 {
+        assert_eq!(send(server.address, get("/v1/models", &headers)).await.status, 200);
+    }
+    let (served, log) = server.end().await;
+    assert_eq!(served, Served { finished: 0, cut: 0 });
+    assert_eq!(log.lines().count(), 3, "{log}");
+}

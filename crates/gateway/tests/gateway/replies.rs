@@ -1,0 +1,149 @@
+//! What clients get: forms, ids, lists, and what everybody may know.
+
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
+
+use crate::{
+    client::{get, post, send},
+    server::{CHAT, Server, TOKEN, config},
+};
+
+fn key() -> String {
+    format!("x-api-key: {TOKEN}\r\n")
+}
+
+#[tokio::test]
+async fn an_error_has_the_form_of_the_clients_provider() {
+    let server = Server::usual().await;
+    let table = [
+        (get("/v1/chat/completions", &key()), 405, "/error/type", "invalid_request_error"),
+        (get("/v1/messages", &key()), 405, "/error/type", "invalid_request_error"),
+        (get("/v1/messages/nothing", &key()), 404, "/error/type", "not_found_error"),
+        (get("/v1/messages", ""), 401, "/error/type", "authentication_error"),
+        (get("/v1/models", ""), 401, "/error/code", "invalid_api_key"),
+        (get("/nothing", &key()), 404, "/error/code", "not_found"),
+        (get("/v1/models/nothing", &key()), 404, "/error/code", "model_not_found"),
+    ];
+    for (request, status, place, expected) in table {
+        let answer = send(server.address, &request).await;
+        assert_eq!(answer.status, status, "{request}");
+        assert_eq!(answer.json().pointer(place), Some(&json!(expected)), "{}", answer.body);
+        assert_eq!(answer.header("content-type"), "application/json");
+    }
+    let anthropic = send(server.address, get("/v1/messages", "x-request-id: r-1\r\n")).await;
+    assert_eq!(anthropic.json()["type"], "error");
+    assert_eq!(anthropic.json()["request_id"], "r-1");
+    assert_eq!(anthropic.header("www-authenticate"), "bearer");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn every_reply_carries_the_id_of_its_request() {
+    let server = Server::usual().await;
+    let own = send(server.address, get("/health", "x-request-id: my.id-7_a\r\n")).await;
+    assert_eq!(own.header("x-request-id"), "my.id-7_a");
+    for headers in ["", "x-request-id: a b\r\n", "x-request-id: ../../etc\r\n"] {
+        let made = send(server.address, get("/nothing", headers)).await;
+        assert_eq!(made.header("x-request-id").len(), 36, "{headers}");
+    }
+    let (_, log) = server.end().await;
+    let ids: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["request.id"].clone())
+        .collect();
+    assert_eq!(ids.len(), 4);
+    assert_eq!(ids[0], "my.id-7_a");
+}
+
+#[tokio::test]
+async fn models_are_listed_in_the_form_of_the_client() {
+    let server = Server::usual().await;
+    let openai = send(server.address, get("/v1/models", &key())).await.json();
+    assert_eq!(openai["object"], "list");
+    let anthropic = format!("{}anthropic-version: 2023-06-01\r\n", key());
+    let anthropic = send(server.address, get("/v1/models", &anthropic)).await.json();
+    assert_eq!(anthropic["has_more"], false);
+    let one = send(server.address, get("/v1/models/scripted", &key())).await.json();
+    assert_eq!(one["id"], "scripted");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_request_goes_through_and_is_told_of() {
+    let server = Server::usual().await;
+    let answer = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let metrics = send(server.address, get("/metrics", &key())).await;
+    assert_eq!(
+        metrics.header("content-type"),
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    );
+    let line = r#"foxwedge_requests_total{route="chat",action="none"} 1"#;
+    assert!(metrics.body.contains(line), "{}", metrics.body);
+    let (_, log) = server.end().await;
+    let line: Value = serde_json::from_str(log.lines().next().expect("a line")).expect("an object");
+    for (name, value) in [
+        ("message", json!("request served")),
+        ("level", json!("info")),
+        ("method", json!("POST")),
+        ("path", json!("/v1/chat/completions")),
+        ("status", json!(200)),
+        ("owner", json!("ann")),
+        ("model", json!("scripted")),
+        ("upstream", json!("scripted")),
+        ("match", json!("new")),
+        ("action", json!("none")),
+        ("bytes.in", json!(CHAT.len())),
+        ("bytes.out", json!(answer.body.len())),
+        ("ended", Value::Null),
+    ] {
+        assert_eq!(line[name], value, "{name} in {line}");
+    }
+}
+
+#[tokio::test]
+async fn health_says_that_somebody_is_there_and_nothing_else() {
+    let server = Server::usual().await;
+    for path in ["/health", "/liveness", "/readiness", "/health/liveness", "/health/readiness"] {
+        let answer = send(server.address, get(path, "")).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"status":"ok"}"#), "{path}");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn the_page_may_load_nothing_and_be_framed_by_nobody() {
+    let server = Server::usual().await;
+    for path in ["/", "/ui"] {
+        let answer = send(server.address, get(path, "")).await;
+        assert_eq!(answer.status, 200);
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("'none'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn an_owner_with_too_many_requests_at_work_is_asked_to_come_back() {
+    let mut config = config();
+    config.limits.per_owner = 1;
+    let server = Server::start(config).await;
+    let slow = CHAT.replace("scripted", "scripted?delay=600000");
+    let mut first = TcpStream::connect(server.address).await.expect("somebody listens");
+    first.write_all(&post("/v1/chat/completions", &key(), slow)).await.expect("it goes out");
+    // The first is at work when the second one is refused.
+    let refused = loop {
+        let answer = send(server.address, get("/v1/models", &key())).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "1"));
+    let other = "x-api-key: canary-token-bob\r\n";
+    assert_eq!(send(server.address, get("/v1/models", other)).await.status, 200);
+    drop(first);
+    // And its place comes back when it is gone.
+    while send(server.address, get("/v1/models", &key())).await.status != 200 {}
+    server.end().await;
+}

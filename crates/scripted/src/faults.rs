@@ -1,0 +1,164 @@
+//! Faults on demand: named behind the model's name or in a header.
+
+use std::time::Duration;
+
+use crate::Ask;
+
+/// The header that names faults: `cut=3, pace=5`.
+const HEADER: &str = "x-scripted";
+/// The header that counts attempts, from 1.
+const ATTEMPT: &str = "x-scripted-attempt";
+/// The longest wait.
+const LONGEST: u64 = 600_000;
+/// The longest line.
+const LINE: usize = 64 << 20;
+
+/// What shall go wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Faults {
+    /// Before the first byte.
+    pub(crate) delay: Duration,
+    /// Between two pieces.
+    pub(crate) pace: Duration,
+    /// The connection breaks after so many events.
+    pub(crate) cut: Option<usize>,
+    /// Nothing more comes after so many events.
+    pub(crate) hang: Option<usize>,
+    /// This status, whatever is asked.
+    pub(crate) status: Option<u16>,
+    /// Seconds to wait, told with the status.
+    pub(crate) retry_after: Option<u64>,
+    /// Garbage in the middle.
+    pub(crate) malformed: bool,
+    /// A page where an answer should be.
+    pub(crate) html: bool,
+    /// Nothing where an answer should be.
+    pub(crate) empty: bool,
+    /// A line of so many bytes in the middle.
+    pub(crate) long_line: Option<usize>,
+    /// The model refuses.
+    pub(crate) refuse: bool,
+    /// Nothing is judged.
+    pub(crate) lenient: bool,
+}
+
+/// A model's name as it was asked for, and what shall go wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Script<'a> {
+    /// The name without its faults.
+    pub(crate) model: &'a str,
+    /// The faults.
+    pub(crate) faults: Faults,
+}
+
+impl<'a> Script<'a> {
+    /// Reads the faults of an ask. The header has the last word.
+    ///
+    /// # Errors
+    /// The name of a fault that is not known, or cannot be read.
+    pub(crate) fn read(name: &'a str, ask: &Ask<'_>) -> Result<Script<'a>, String> {
+        let (model, query) = name.split_once('?').unwrap_or((name, ""));
+        let header = ask.header(HEADER).unwrap_or_default();
+        let mut faults = Faults::default();
+        let mut fail_first = None;
+        for one in query.split('&').chain(header.split(',')) {
+            let one = one.trim();
+            let (key, value) =
+                one.split_once('=').map_or((one, ""), |(key, value)| (key.trim(), value.trim()));
+            let unread = || format!("the fault `{one}` cannot be read");
+            let number = || value.parse::<u64>().map_err(|_| unread());
+            let count = || value.parse::<usize>().map_err(|_| unread());
+            match key {
+                "" => {}
+                "delay" => faults.delay = Duration::from_millis(number()?.min(LONGEST)),
+                "pace" => faults.pace = Duration::from_millis(number()?.min(LONGEST)),
+                "cut" => faults.cut = Some(count()?),
+                "hang" => faults.hang = Some(count()?),
+                "status" => {
+                    let status = value.parse().ok().filter(|status| (400..600).contains(status));
+                    faults.status = Some(status.ok_or_else(unread)?);
+                }
+                "retry-after" => faults.retry_after = Some(number()?),
+                "fail-first" => fail_first = Some(number()?),
+                "malformed" => faults.malformed = true,
+                "html" => faults.html = true,
+                "empty" => faults.empty = true,
+                "long-line" => faults.long_line = Some(count()?.min(LINE)),
+                "refuse" => faults.refuse = true,
+                "strict" => match value {
+                    "off" => faults.lenient = true,
+                    "on" => faults.lenient = false,
+                    _ => return Err(unread()),
+                },
+                _ => return Err(format!("the fault `{key}` is not known")),
+            }
+        }
+        if let Some(most) = fail_first {
+            let attempt = ask.header(ATTEMPT).and_then(|attempt| attempt.trim().parse().ok());
+            let fails = attempt.unwrap_or(1_u64) <= most;
+            faults.status = fails.then(|| faults.status.unwrap_or(429));
+        }
+        Ok(Script { model, faults })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foxwedge_core::Wire;
+
+    fn read(name: &str, headers: &[(&str, &str)]) -> Result<(String, Faults), String> {
+        let ask = Ask { wire: Wire::OpenaiChat, path: "", headers, body: b"" };
+        Script::read(name, &ask).map(|script| (script.model.to_owned(), script.faults))
+    }
+
+    /// A name, headers, and what they ask for.
+    type Row = (&'static str, &'static [(&'static str, &'static str)], Faults);
+
+    #[test]
+    fn faults_stand_behind_the_name_and_in_the_header() {
+        let none = Faults::default();
+        let table: [Row; 7] = [
+            ("scripted", &[], none.clone()),
+            ("scripted?", &[("x-scripted", "")], none.clone()),
+            (
+                "scripted?cut=3&pace=5",
+                &[],
+                Faults { cut: Some(3), pace: Duration::from_millis(5), ..none.clone() },
+            ),
+            (
+                "scripted?cut=3",
+                &[("X-Scripted", "cut=4, html ,strict=off")],
+                Faults { cut: Some(4), html: true, lenient: true, ..none.clone() },
+            ),
+            (
+                "scripted?fail-first=2&status=503",
+                &[("x-scripted-attempt", "2")],
+                Faults { status: Some(503), ..none.clone() },
+            ),
+            ("scripted?fail-first=2&status=503", &[("x-scripted-attempt", "3")], none.clone()),
+            ("scripted?fail-first=1", &[], Faults { status: Some(429), ..none }),
+        ];
+        for (name, headers, faults) in table {
+            assert_eq!(
+                read(name, headers),
+                Ok(("scripted".to_owned(), faults)),
+                "{name} {headers:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        let table = [
+            ("scripted?cut", "the fault `cut` cannot be read"),
+            ("scripted?cut=-1", "the fault `cut=-1` cannot be read"),
+            ("scripted?status=200", "the fault `status=200` cannot be read"),
+            ("scripted?explode", "the fault `explode` is not known"),
+            ("scripted?strict=maybe", "the fault `strict=maybe` cannot be read"),
+        ];
+        for (name, told) in table {
+            assert_eq!(read(name, &[]).err().as_deref(), Some(told), "{name}");
+        }
+    }
+}

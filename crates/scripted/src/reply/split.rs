@@ -1,0 +1,157 @@
+//! A stream whose texts come in one piece, cut so that they come word by word.
+
+use foxwedge_core::Wire;
+use serde_json::{Value, json};
+
+/// Letters of arguments in one piece.
+const ARGUMENTS: usize = 12;
+
+/// The frames of a stream, each with its blank line. Long texts are cut into several.
+pub(super) fn frames(wire: Wire, text: &str) -> Vec<String> {
+    let mut frames = Vec::new();
+    for frame in text.split_inclusive("\n\n") {
+        match cut(wire, frame) {
+            Some(several) => frames.extend(several),
+            None => frames.push(frame.to_owned()),
+        }
+    }
+    match wire {
+        Wire::OpenaiResponses => number(&mut frames),
+        Wire::Gemini => end_with_words(&mut frames),
+        Wire::OpenaiChat | Wire::Anthropic | Wire::Bedrock => {}
+    }
+    frames
+}
+
+/// Where a frame keeps a text that may come in pieces.
+fn place(wire: Wire, data: &Value) -> Option<String> {
+    let is_text = |pointer: &&str| data.pointer(pointer).is_some_and(Value::is_string);
+    let candidates: &[&str] = match wire {
+        Wire::OpenaiChat => &[
+            "/choices/0/delta/content",
+            "/choices/0/delta/refusal",
+            "/choices/0/delta/reasoning_content",
+            "/choices/0/delta/tool_calls/0/function/arguments",
+        ],
+        Wire::OpenaiResponses => {
+            let kind = data.get("type")?.as_str()?;
+            if kind.ends_with(".delta") { &["/delta"] } else { &[] }
+        }
+        Wire::Anthropic => &["/delta/text", "/delta/partial_json", "/delta/thinking"],
+        Wire::Gemini => &["/candidates/0/content/parts/0/text"],
+        Wire::Bedrock => &[],
+    };
+    candidates.iter().find(|pointer| is_text(pointer)).map(|pointer| (*pointer).to_owned())
+}
+
+fn cut(wire: Wire, frame: &str) -> Option<Vec<String>> {
+    let (head, line) = frame.rsplit_once("data: ")?;
+    let data: Value = serde_json::from_str(line.trim_end()).ok()?;
+    let place = place(wire, &data)?;
+    let text = data.pointer(&place)?.as_str()?;
+    let arguments = ["arguments", "partial_json"].iter().any(|end| place.ends_with(end))
+        || data.get("type").and_then(Value::as_str).is_some_and(|kind| kind.contains("arguments"));
+    let pieces = if arguments { chunks(text) } else { words(text) };
+    if pieces.len() < 2 {
+        return None;
+    }
+    let mut frames = Vec::with_capacity(pieces.len());
+    let mut data = data.clone();
+    let last = pieces.len() - 1;
+    for (index, piece) in pieces.iter().enumerate() {
+        *data.pointer_mut(&place)? = json!(piece);
+        if wire == Wire::Gemini {
+            // Why it ends is told once.
+            let mut data = data.clone();
+            if index != last
+                && let Some(candidate) =
+                    data.pointer_mut("/candidates/0").and_then(Value::as_object_mut)
+            {
+                candidate.remove("finishReason");
+            }
+            frames.push(format!("{head}data: {data}\n\n"));
+            continue;
+        }
+        frames.push(format!("{head}data: {data}\n\n"));
+        if wire == Wire::OpenaiChat && index == 0 {
+            only_once(&mut data);
+        }
+    }
+    Some(frames)
+}
+
+/// What only the first piece of a Chat delta tells.
+fn only_once(data: &mut Value) {
+    if let Some(delta) = data.pointer_mut("/choices/0/delta").and_then(Value::as_object_mut) {
+        delta.remove("role");
+    }
+    let call = data.pointer_mut("/choices/0/delta/tool_calls/0");
+    if let Some(call) = call.and_then(Value::as_object_mut) {
+        call.remove("id");
+        call.remove("type");
+        if let Some(function) = call.get_mut("function").and_then(Value::as_object_mut) {
+            function.remove("name");
+        }
+    }
+}
+
+/// Words with the white space behind them.
+fn words(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut space = false;
+    for (at, letter) in text.char_indices() {
+        if space && !letter.is_whitespace() {
+            pieces.extend(text.get(start..at));
+            start = at;
+        }
+        space = letter.is_whitespace();
+    }
+    pieces.extend(text.get(start..).filter(|rest| !rest.is_empty()));
+    pieces
+}
+
+fn chunks(text: &str) -> Vec<&str> {
+    let starts = text.char_indices().step_by(ARGUMENTS).map(|(at, _)| at);
+    let mut ends: Vec<usize> = starts.collect();
+    ends.push(text.len());
+    ends.windows(2).filter_map(|pair| text.get(*pair.first()?..*pair.last()?)).collect()
+}
+
+/// Counts the events of a Responses stream anew.
+fn number(frames: &mut [String]) {
+    const KEY: &str = "\"sequence_number\":";
+    let mut next = 0_u64;
+    for frame in frames {
+        let Some(at) = frame.find(KEY) else { continue };
+        let start = at + KEY.len();
+        let digits = frame
+            .get(start..)
+            .map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        frame.replace_range(start..start + digits, &next.to_string());
+        next += 1;
+    }
+}
+
+/// Google tells why an answer ends beside its last words. A frame of its own would bring an empty
+/// text, which clients send back and judges refuse.
+fn end_with_words(frames: &mut Vec<String>) {
+    let [.., words, end] = frames.as_slice() else { return };
+    let data = |frame: &String| -> Option<Value> {
+        serde_json::from_str(frame.split_once("data: ")?.1.trim_end()).ok()
+    };
+    let (Some(mut words), Some(end)) = (data(words), data(end)) else { return };
+    let parts = end.pointer("/candidates/0/content/parts");
+    if parts != Some(&json!([{"text": ""}])) {
+        return;
+    }
+    for (at, key) in [("/candidates/0", "finishReason"), ("", "usageMetadata")] {
+        let value = end.pointer(at).and_then(|it| it.get(key)).cloned();
+        let into = words.pointer_mut(at).and_then(Value::as_object_mut);
+        if let (Some(value), Some(into)) = (value, into) {
+            into.insert(key.to_owned(), value);
+        }
+    }
+    frames.truncate(frames.len() - 2);
+    frames.push(format!("data: {words}\n\n"));
+}

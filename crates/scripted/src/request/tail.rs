@@ -1,0 +1,127 @@
+//! What came since the model last spoke.
+
+use foxwedge_core::Wire;
+use serde_json::Value;
+
+use crate::tree::{given, list, said, text};
+
+/// The end of a conversation, behind the model's last turn.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Tail {
+    /// What the user says there.
+    pub(crate) words: String,
+    /// What tools say there.
+    pub(crate) answers: Vec<String>,
+}
+
+/// Something that was said.
+enum Said {
+    Model,
+    Words(String),
+    Answer(String),
+    Nothing,
+}
+
+/// Reads the end of a request.
+pub(super) fn read(wire: Wire, request: &Value) -> Tail {
+    let (key, each): (_, fn(&Value) -> Vec<Said>) = match wire {
+        Wire::OpenaiChat => ("messages", chat),
+        Wire::OpenaiResponses => ("input", item),
+        Wire::Anthropic | Wire::Bedrock => ("messages", anthropic),
+        Wire::Gemini => ("contents", gemini),
+    };
+    let mut tail = Tail::default();
+    if let Some(Value::String(words)) = request.get(key) {
+        tail.words = words.clone();
+        return tail;
+    }
+    let mut rest = Vec::new();
+    for message in list(request, key).iter().rev() {
+        let said = each(message);
+        if said.iter().any(|one| matches!(one, Said::Model)) {
+            break;
+        }
+        rest.push(said);
+    }
+    let mut words = Vec::new();
+    for one in rest.into_iter().rev().flatten() {
+        match one {
+            Said::Words(text) => words.push(text),
+            Said::Answer(text) => tail.answers.push(text),
+            Said::Model | Said::Nothing => {}
+        }
+    }
+    tail.words = words.join("\n");
+    tail
+}
+
+fn chat(message: &Value) -> Vec<Said> {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    vec![match text(message, "role") {
+        Some("assistant") => Said::Model,
+        Some("user") => Said::Words(said(content)),
+        Some("tool" | "function") => Said::Answer(said(content)),
+        _ => Said::Nothing,
+    }]
+}
+
+fn item(item: &Value) -> Vec<Said> {
+    let content = item.get("content").unwrap_or(&Value::Null);
+    vec![match (text(item, "type"), text(item, "role")) {
+        (None | Some("message"), Some("user")) => Said::Words(said(content)),
+        (None | Some("message"), Some("assistant")) => Said::Model,
+        (None | Some("message"), _) => Said::Nothing,
+        (Some(kind), _) if kind.ends_with("_output") => {
+            let output = item.get("output").unwrap_or(&Value::Null);
+            let words = said(output);
+            Said::Answer(if words.is_empty() && !output.is_string() {
+                output.to_string()
+            } else {
+                words
+            })
+        }
+        (Some("item_reference" | "mcp_approval_response"), _) => Said::Nothing,
+        (Some(_), _) => Said::Model,
+    }]
+}
+
+fn anthropic(message: &Value) -> Vec<Said> {
+    match text(message, "role") {
+        Some("assistant") => vec![Said::Model],
+        Some("user") => match message.get("content") {
+            Some(Value::Array(blocks)) => blocks
+                .iter()
+                .map(|block| match text(block, "type") {
+                    Some("text") => Said::Words(text(block, "text").unwrap_or_default().to_owned()),
+                    Some("tool_result") => {
+                        Said::Answer(said(given(block, "content").unwrap_or(&Value::Null)))
+                    }
+                    _ => Said::Nothing,
+                })
+                .collect(),
+            Some(content) => vec![Said::Words(said(content))],
+            None => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn gemini(content: &Value) -> Vec<Said> {
+    if text(content, "role") == Some("model") {
+        return vec![Said::Model];
+    }
+    let parts = list(content, "parts").iter().map(|part| {
+        let answer = given(part, "functionResponse").or_else(|| given(part, "function_response"));
+        match answer.map(|answer| answer.get("response").unwrap_or(&Value::Null)) {
+            Some(response) => {
+                let only = ["output", "result"].iter().find_map(|key| text(response, key));
+                Said::Answer(only.map_or_else(|| response.to_string(), str::to_owned))
+            }
+            None => match text(part, "text") {
+                Some(words) => Said::Words(words.to_owned()),
+                None => Said::Nothing,
+            },
+        }
+    });
+    parts.collect()
+}
