@@ -12,8 +12,8 @@ export class Seat {
   calls = [];
   replies = [];
 
-  constructor({ task, model, stream, face, base, token }) {
-    this.question = task === "think" ? THINK + QUESTION : QUESTION;
+  constructor({ task, mark, model, stream, face, base, token }) {
+    this.question = `${mark}: ${task === "think" ? THINK : ""}${QUESTION}`;
     Object.assign(this, { model, stream, face, token, origin: base, base: `${base}/v1` });
   }
 

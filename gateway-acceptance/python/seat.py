@@ -16,7 +16,8 @@ class Seat:
         self.model, self.stream, self.face = job["model"], job["stream"], job["face"]
         self.origin, self.token = job["base"], job["token"]
         self.base = job["base"] + "/v1"
-        self.question = THINK + QUESTION if job["task"] == "think" else QUESTION
+        words = THINK + QUESTION if job["task"] == "think" else QUESTION
+        self.question = f"{job['mark']}: {words}"
         self.calls, self.replies = [], []
 
     # Tools.

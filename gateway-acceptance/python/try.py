@@ -2,8 +2,9 @@
 
     python3 try.py < JOBS
 
-A job is a line `{"client", "face", "task", "model", "stream", "base", "token"}`. The client is a module of
-`clients/`, the face is chat, responses or messages, and the task is one of
+A job is a line `{"client", "face", "task", "model", "stream", "mark", "base", "token"}`. The client is a module of
+`clients/`, the face is chat, responses or messages, the mark makes a conversation unlike all others, and the task is
+one of
 
     talk     two tools called in one reply, both answered, the reply to that, and a second question
     think    the same, by a model that thinks before it calls

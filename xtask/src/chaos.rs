@@ -1,28 +1,66 @@
-//! A long campaign against the store: processes that are killed, disks that lose their power or
-//! refuse, files that are damaged, clusters in trouble. `docs/runs/reliability.md` says what each
-//! of them does.
+//! A long campaign against the store and the gateway: processes that are killed, disks that lose
+//! their power or refuse, files that are damaged, clusters in trouble, crowds of clients.
+//! `docs/runs/reliability.md` and `docs/gateway/reliability.md` say what each of them does.
 
 use crate::{Outcome, ci};
 
-/// A harness: its name here, its module among the tests, the variable that says how much it tries,
-/// and how much a campaign is if nobody says otherwise.
+/// A harness: its name here, its tests, the variable that says how much it tries, and how much a
+/// campaign is if nobody says otherwise.
 struct Harness {
     name: &'static str,
+    tests: Tests,
     module: &'static str,
     variable: &'static str,
     rounds: u64,
 }
 
-const HARNESSES: [Harness; 7] = [
-    Harness { name: "kills", module: "kills::", variable: "FOXWEDGE_KILLS", rounds: 500 },
-    Harness { name: "cuts", module: "cuts::", variable: "FOXWEDGE_CUTS", rounds: 200_000 },
-    Harness { name: "flips", module: "pages::", variable: "FOXWEDGE_FLIPS", rounds: 50_000 },
-    Harness { name: "power", module: "power::", variable: "FOXWEDGE_POWER", rounds: 1_000 },
+/// Where a harness is.
+#[derive(Clone, Copy)]
+enum Tests {
+    Store,
+    Serve,
+}
+
+impl Tests {
+    /// The package and the test program.
+    fn place(self) -> [&'static str; 2] {
+        match self {
+            Tests::Store => ["foxwedge-store", "chaos"],
+            Tests::Serve => ["foxwedge", "serve"],
+        }
+    }
+}
+
+const HARNESSES: [Harness; 9] = [
+    store("kills", "kills::", "FOXWEDGE_KILLS", 500),
+    store("cuts", "cuts::", "FOXWEDGE_CUTS", 200_000),
+    store("flips", "pages::", "FOXWEDGE_FLIPS", 50_000),
+    store("power", "power::", "FOXWEDGE_POWER", 1_000),
     // Nothing stands for every call there is.
-    Harness { name: "faults", module: "faults::", variable: "FOXWEDGE_FAULTS", rounds: 0 },
-    Harness { name: "race", module: "race::", variable: "FOXWEDGE_RACES", rounds: 10_000 },
-    Harness { name: "cluster", module: "cluster::", variable: "FOXWEDGE_CLUSTER", rounds: 2_000 },
+    store("faults", "faults::", "FOXWEDGE_FAULTS", 0),
+    store("race", "race::", "FOXWEDGE_RACES", 10_000),
+    store("cluster", "cluster::", "FOXWEDGE_CLUSTER", 2_000),
+    serve("gateway", "kills::", "FOXWEDGE_SERVE_KILLS", 200),
+    serve("streams", "crowds::streams", "FOXWEDGE_HELD", 10_000),
 ];
+
+const fn store(
+    name: &'static str,
+    module: &'static str,
+    variable: &'static str,
+    rounds: u64,
+) -> Harness {
+    Harness { name, tests: Tests::Store, module, variable, rounds }
+}
+
+const fn serve(
+    name: &'static str,
+    module: &'static str,
+    variable: &'static str,
+    rounds: u64,
+) -> Harness {
+    Harness { name, tests: Tests::Serve, module, variable, rounds }
+}
 
 /// Runs the harnesses that were named, or all of them; the first failure ends it.
 pub(crate) fn run(words: &[&str]) -> Outcome {
@@ -31,7 +69,8 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         let rounds = asked.rounds.unwrap_or(harness.rounds);
         eprintln!("\n── {}: {rounds} rounds, seed {}", harness.name, asked.seed);
         let mut command = ci::command();
-        command.args(["test", "--release", "--package", "foxwedge-store", "--test", "chaos"]);
+        let [package, test] = harness.tests.place();
+        command.args(["test", "--release", "--package", package, "--test", test]);
         command.args([harness.module, "--", "--nocapture", "--test-threads", "1"]);
         command.env(harness.variable, rounds.to_string());
         command.env("FOXWEDGE_CHAOS_SEED", asked.seed.to_string());

@@ -38,8 +38,9 @@ usage: cargo xtask <task>
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
-  chaos [kills|cuts|flips|power|faults|race|cluster]… [--rounds N] [--seed S]
-                      processes killed, files damaged, disks without power, clusters in trouble; see docs/runs/reliability.md
+  chaos [kills|cuts|flips|power|faults|race|cluster|gateway|streams]… [--rounds N] [--seed S]
+                      processes killed, files damaged, disks without power, clusters in trouble, gateways killed under
+                      load; see docs/runs/reliability.md and docs/gateway/reliability.md
   bench gateway [--scenario NAME]… [--seconds S] [--rounds R] [--foxwedge BINARY]
                       what the gateway costs beside a bare relay, on this machine; see docs/benchmarks.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]

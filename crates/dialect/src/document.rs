@@ -32,7 +32,12 @@ pub(crate) fn list_key(wire: Wire) -> &'static str {
 }
 
 /// Outlines a document in one pass.
-pub(crate) fn outline<'a>(source: &'a str, wire: Wire, want: Want) -> Result<Reading<'a>, Unread> {
+pub(crate) fn outline<'a>(
+    source: &'a str,
+    wire: Wire,
+    want: Want,
+    most: usize,
+) -> Result<Reading<'a>, Unread> {
     let mut reader = Reader {
         source,
         builder: Builder::new(source, wire),
@@ -42,9 +47,12 @@ pub(crate) fn outline<'a>(source: &'a str, wire: Wire, want: Want) -> Result<Rea
         waiting: Vec::new(),
     };
     let mut scan = Scanner::new(source);
+    scan.room = most;
     let mut place = None;
-    let frame = read(&mut scan, &mut reader, wire, &mut place)
-        .map_err(|trouble| Unread { trouble, place: place.map(|index| (list_key(wire), index)) })?;
+    let frame = read(&mut scan, &mut reader, wire, &mut place).map_err(|trouble| {
+        let place = place.map(|index| (list_key(wire), index));
+        Unread { trouble, place, full: (scan.room == 0).then_some(most) }
+    })?;
     reader.builder.body().surrogates = scan.lone;
     Ok(Reading {
         draft: reader.builder.finish(),
@@ -58,6 +66,8 @@ pub(crate) fn outline<'a>(source: &'a str, wire: Wire, want: Want) -> Result<Rea
 pub(crate) struct Unread {
     pub(crate) trouble: Trouble,
     pub(crate) place: Option<(&'static str, usize)>,
+    /// So many messages and parts were looked at, and there are more.
+    pub(crate) full: Option<usize>,
 }
 
 fn read<'a>(

@@ -28,10 +28,19 @@ pub enum ReadError {
         /// Its size.
         bytes: usize,
     },
+    /// More messages and parts of messages than may be looked at.
+    #[error("more than {most} messages and parts of messages")]
+    TooMany {
+        /// How many may be looked at.
+        most: usize,
+    },
 }
 
 impl ReadError {
     pub(crate) fn from_unread(unread: Unread) -> ReadError {
+        if let Some(most) = unread.full {
+            return ReadError::TooMany { most };
+        }
         ReadError::Malformed {
             at: unread.trouble.at,
             place: unread.place.map(|(list, index)| format!("{list}[{index}]")),
@@ -43,7 +52,7 @@ impl ReadError {
     pub fn at(&self) -> usize {
         match self {
             ReadError::NotUtf8 { at } | ReadError::Malformed { at, .. } => *at,
-            ReadError::TooLarge { .. } => 0,
+            ReadError::TooLarge { .. } | ReadError::TooMany { .. } => 0,
         }
     }
 }

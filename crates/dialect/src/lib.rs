@@ -69,7 +69,21 @@ pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
 /// # Errors
 /// If the text is not JSON, or holds no list of messages of that format.
 pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadError> {
-    document::outline(source, wire, want).map_err(ReadError::from_unread)
+    read_within(source, wire, want, usize::MAX)
+}
+
+/// The same, and looks at so many messages and parts of messages at most: for documents of
+/// strangers, of whom a few bytes could ask for much memory.
+///
+/// # Errors
+/// As [`read`], and if there are more.
+pub fn read_within(
+    source: &str,
+    wire: Wire,
+    want: Want,
+    most: usize,
+) -> Result<Reading<'_>, ReadError> {
+    document::outline(source, wire, want, most).map_err(ReadError::from_unread)
 }
 
 /// Reads what stands around the list of messages of a request, whether there is a list or not.
@@ -77,7 +91,7 @@ pub fn read(source: &str, wire: Wire, want: Want) -> Result<Reading<'_>, ReadErr
 /// # Errors
 /// If the text is not a JSON object, or says something twice of which there may be one.
 pub fn envelope(source: &str, wire: Wire) -> Result<Envelope<'_>, ReadError> {
-    let unread = |trouble| ReadError::from_unread(Unread { trouble, place: None });
+    let unread = |trouble| ReadError::from_unread(Unread { trouble, place: None, full: None });
     envelope::skim(&mut Scanner::new(source), wire).map_err(unread)
 }
 

@@ -85,7 +85,13 @@ pub(crate) fn apply<'a>(draft: &Draft<'a>, frame: Frame, repair: &Repair<'a>) ->
         write_list(&mut out, draft, list, &repair.slots);
         out.finish()
     });
-    if frame.object {
+    let alone = !repair.body.thinking_off && repair.body.declare.is_empty();
+    if let (true, true, Some(place)) = (frame.object, alone, frame.list) {
+        // Only the list changes, and where it lies is known.
+        out.copy(Span { start: document.start, end: place.start });
+        out.append(list.unwrap_or_default());
+        out.copy(Span { start: place.end, end: document.end });
+    } else if frame.object {
         let mut changes: Changes<'_> = Vec::new();
         changes.extend(list.map(|list| (list_key(draft.wire), Change::Chunks(list))));
         if repair.body.thinking_off {

@@ -103,7 +103,7 @@ pub struct Limits {
     pub body: usize,
     /// Bytes of a body unpacked.
     pub unpacked: usize,
-    /// Messages of a history.
+    /// Messages of a history, and parts of them.
     pub messages: usize,
     /// How deep JSON may nest.
     pub depth: usize,
@@ -125,7 +125,7 @@ impl Default for Limits {
             head: 64 << 10,
             body: 32 << 20,
             unpacked: 64 << 20,
-            messages: 100_000,
+            messages: 20_000,
             depth: 512,
             connections: 4_096,
             per_address: 256,

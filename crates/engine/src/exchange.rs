@@ -3,6 +3,7 @@
 mod prepare;
 mod ask;
 mod summary;
+mod recall;
 mod count;
 mod reply;
 mod relay;
@@ -29,6 +30,7 @@ use crate::{
 };
 use ask::Said;
 use prepare::{Naming, Prepared, prepare};
+use recall::Recall;
 use reply::Reply;
 use summary::Summaries;
 
@@ -44,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) scales: Arc<Scales>,
     /// Summaries that models wrote.
     summaries: Arc<Mutex<Summaries>>,
+    /// What clients name instead of repeating it.
+    recall: Recall,
     pub(crate) sessions: Sessions,
     pub(crate) recorder: Recorder,
     pub(crate) meter: Meter,
@@ -97,11 +101,13 @@ impl Engine {
             Recorder::start_as(me, store, config.record, config.sessions, meter.clone()).await?;
         sessions.load(tips);
         let tracer = Tracer::start(&config.telemetry, client.clone(), meter.clone());
+        let recall = Recall::new(config.sessions.replies);
         let inner = Arc::new(Inner {
             config,
             client,
             scales: Arc::default(),
             summaries: Arc::default(),
+            recall,
             sessions,
             recorder,
             meter,
@@ -120,9 +126,10 @@ impl Engine {
         let mut told = Told::default();
         let (face, id) = (asked.face, asked.id.clone());
         let answered = match face {
-            Face::CountTokens => count::count(inner, &asked, &mut told).await,
+            // On the heap: whoever waits for it is moved around, and should be small.
+            Face::CountTokens => Box::pin(count::count(inner, &asked, &mut told)).await,
             Face::Chat | Face::Responses | Face::Messages => {
-                exchange(inner, &asked, &mut told).await
+                Box::pin(exchange(inner, &asked, &mut told)).await
             }
         };
         let answered = answered.unwrap_or_else(|fault| reply::fault(&fault, face, &id, told));

@@ -139,7 +139,8 @@ async fn answer(app: Arc<App>, request: Request<Incoming>, peer: Peer) -> Respon
     let door = access::door(&app.config.access, &parts, peer);
     let page = door.as_ref().ok().and_then(Clone::clone);
     let handled = match door {
-        Ok(_) => calm(handle(&app, place, &mut parts, body, &mut work)).await,
+        // On the heap: the server moves what it waits for, and that should be small.
+        Ok(_) => calm(Box::pin(handle(&app, place, &mut parts, body, &mut work))).await,
         Err(fault) => Ok(Err(fault)),
     };
     let mut reply = match handled {

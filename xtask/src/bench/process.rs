@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    fs::File,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -75,9 +76,14 @@ impl Running {
         }
     }
 
-    /// A program that was told where to listen; nobody wants to hear what it says.
-    pub(super) fn told(mut command: Command, address: &str) -> Result<Running, String> {
-        command.stdin(Stdio::null()).stdout(Stdio::null());
+    /// A program that was told where to listen. What it says goes to a file.
+    pub(super) fn told(
+        mut command: Command,
+        address: &str,
+        said: &Path,
+    ) -> Result<Running, String> {
+        let said = File::create(said).map_err(|error| format!("{}: {error}", said.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         let child = command.spawn();
         let child = child.map_err(|error| format!("{:?}: {error}", command.get_program()))?;
         Ok(Running { child, address: address.to_owned() })

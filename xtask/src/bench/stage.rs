@@ -30,9 +30,10 @@ const STARTS: usize = 5;
 
 /// The mock, the relays, and a folder for them.
 pub(super) struct Stage {
-    scratch: Scratch,
     mock: Running,
     relays: Vec<(Relay, Running)>,
+    /// Goes last: nobody may write into it any more.
+    scratch: Scratch,
 }
 
 /// How the gateway started.
@@ -69,7 +70,7 @@ impl Stage {
             let (gateway, _) = gateway(programs, &scratch, &mock, relay, "main")?;
             relays.push((relay, gateway));
         }
-        Ok(Stage { scratch, mock, relays })
+        Ok(Stage { mock, relays, scratch })
     }
 
     /// Where something listens, and its process; nothing if it is not there.
@@ -142,13 +143,15 @@ fn gateway(
     command.arg("--config").arg(&config).arg("--store").arg(folder.join("runs.db"));
     alone(&mut command, &folder);
     let start = Instant::now();
-    let mut running = Running::told(command, &listen)?;
+    let said = folder.join("said");
+    let mut running = Running::told(command, &listen, &said)?;
     while start.elapsed() < PATIENCE {
         if probe::answers(&running.address) {
             return Ok((running, start.elapsed()));
         }
         if running.is_over() {
-            return Err("the gateway ended before it answered".to_owned());
+            let said = fs::read_to_string(&said).unwrap_or_default();
+            return Err(format!("the gateway ended before it answered:\n{said}"));
         }
         thread::sleep(PAUSE);
     }
@@ -204,7 +207,7 @@ fn nginx(scratch: &Scratch, mock: &Running) -> Result<Option<Running>, String> {
     write(&folder.join("nginx.conf"), &text)?;
     let mut command = pinned(&program, Core::Middle);
     command.arg("-p").arg(&folder).args(["-c", "nginx.conf"]);
-    let mut running = Running::told(command, &listen)?;
+    let mut running = Running::told(command, &listen, &folder.join("said"))?;
     let start = Instant::now();
     while start.elapsed() < PATIENCE && !running.is_over() {
         if probe::answers(&listen) {

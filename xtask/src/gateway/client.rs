@@ -49,6 +49,8 @@ pub(super) struct Client {
     pub(super) limited: &'static str,
     /// What it raises at 400.
     pub(super) refused: &'static str,
+    /// What it raises when a reply breaks off; nothing if it throws what is no class of its own.
+    pub(super) broke: Option<&'static str>,
     pub(super) habit: Habit,
 }
 
@@ -96,14 +98,23 @@ const fn sdk(
     packages: &'static [&'static str],
     face: Face,
 ) -> Client {
-    let (limited, refused) = ("RateLimitError", "BadRequestError");
-    Client { language, module, packages, face, limited, refused, habit: Habit::Plain }
+    Client {
+        language,
+        module,
+        packages,
+        face,
+        limited: "RateLimitError",
+        refused: "BadRequestError",
+        broke: Some("APIError"),
+        habit: Habit::Plain,
+    }
 }
 
 const fn pydantic(face: Face) -> Client {
     Client {
         limited: "ModelRateLimitError",
         refused: "ModelRequestRejectedError",
+        broke: Some("ModelAPIError"),
         habit: Habit::Rewrites,
         ..sdk(Python, "pydantic_agents", &["pydantic-ai-slim"], face)
     }
@@ -111,5 +122,5 @@ const fn pydantic(face: Face) -> Client {
 
 const fn vercel(module: &'static str, packages: &'static [&'static str], face: Face) -> Client {
     let (limited, refused) = ("AI_APICallError", "AI_APICallError");
-    Client { limited, refused, ..sdk(TypeScript, module, packages, face) }
+    Client { limited, refused, broke: None, ..sdk(TypeScript, module, packages, face) }
 }

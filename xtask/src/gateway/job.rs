@@ -133,6 +133,8 @@ pub(super) struct Job {
     pub(super) stream: bool,
     base: String,
     token: &'static str,
+    /// Its place among the jobs of its language.
+    number: usize,
 }
 
 impl Question for Job {
@@ -143,6 +145,8 @@ impl Question for Job {
             "task": self.task.name(),
             "model": self.upstream.model(self.task.fault()),
             "stream": self.stream,
+            // Two conversations that say the same cannot be told apart.
+            "mark": format!("{}-{}", self.client.language.name(), self.number),
             "base": self.base,
             "token": self.token,
         })
@@ -163,7 +167,8 @@ pub(super) fn all(language: Language, server: &Server) -> Vec<Job> {
     for client in CLIENTS.iter().filter(|client| client.language == language) {
         let mut add = |task, upstream, stream| {
             let (base, token) = (server.base().to_owned(), server.token());
-            jobs.push(Job { client, task, upstream, stream, base, token });
+            let number = jobs.len();
+            jobs.push(Job { client, task, upstream, stream, base, token, number });
         };
         for stream in [false, true] {
             for upstream in [Upstream::Every].into_iter().chain(Upstream::across(client.face)) {
@@ -205,7 +210,8 @@ fn others(client: &Client, add: &mut impl FnMut(Task, Upstream, bool)) {
 /// A job of a client, for tests of what comes of it.
 #[cfg(test)]
 pub(super) fn one(client: &'static Client, task: Task) -> Job {
-    Job { client, task, upstream: Upstream::Every, stream: false, base: String::new(), token: "" }
+    let (upstream, base) = (Upstream::Every, String::new());
+    Job { client, task, upstream, stream: false, base, token: "", number: 0 }
 }
 
 #[cfg(test)]

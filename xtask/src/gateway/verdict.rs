@@ -37,7 +37,7 @@ pub(super) fn judge(
         }
         Task::Limited => seen.raised(job.client.limited, 429),
         Task::Refused => seen.raised(job.client.refused, 400),
-        Task::Cut => seen.raised_anything(),
+        Task::Cut => seen.broke_off(),
         Task::Retried => {
             seen.ended_well()?;
             seen.said(&[PLAIN])?;
@@ -138,10 +138,15 @@ impl Seen<'_> {
         check(right, &format!("{kind} with {status}"), error)
     }
 
-    /// Any error of its own will do, as long as the answer does not look whole.
-    fn raised_anything(&self) -> Result<(), String> {
-        let kinds = self.answer["error"]["kinds"].as_array();
-        check(kinds.is_some_and(|kinds| !kinds.is_empty()), "an error", self.answer)
+    /// The answer must not look whole, and nobody waits for the rest of it.
+    fn broke_off(&self) -> Result<(), String> {
+        let kinds = self.answer["error"]["kinds"].as_array().into_iter().flatten();
+        let kinds: Vec<&str> = kinds.filter_map(Value::as_str).collect();
+        let right = match self.job.client.broke {
+            Some(kind) => kinds.contains(&kind),
+            None => !kinds.is_empty(),
+        };
+        check(right, self.job.client.broke.unwrap_or("an error"), self.answer)
     }
 
     fn listed(&self) -> Result<(), String> {
@@ -222,7 +227,8 @@ mod tests {
         assert!(judged(Task::Limited, error(&["RateLimitError", "APIError"], 429)));
         assert!(!judged(Task::Limited, error(&["APIError"], 429)));
         assert!(!judged(Task::Limited, error(&["RateLimitError"], 400)));
-        assert!(judged(Task::Cut, error(&["Anything"], 200)));
+        assert!(judged(Task::Cut, error(&["APIError"], 200)));
+        assert!(!judged(Task::Cut, error(&["RuntimeError"], 200)));
         // Nothing for too long is no error of the client's.
         assert!(!judged(Task::Cut, error(&[], 0)));
         assert!(!judged(Task::Cut, |_| {}));

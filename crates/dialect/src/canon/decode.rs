@@ -88,7 +88,7 @@ fn told<'a>(tape: &Tape, source: &'a str, wire: Wire) -> Request<'a> {
 pub(super) fn tape(source: &str) -> Result<Tape, ReadError> {
     let whole = Span::new(0, source.len());
     Tape::within(source, whole)
-        .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None }))
+        .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None, full: None }))
 }
 
 /// What is said in a document.
@@ -114,7 +114,7 @@ pub(super) fn history<'a>(document: Value<'_, 'a>, wire: Wire) -> History<'a> {
 /// If the text is not a JSON object.
 pub fn decode_message(source: &str, wire: Wire) -> Result<Said<'_>, ReadError> {
     let tape = one_object(source)
-        .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None }))?;
+        .map_err(|trouble| ReadError::from_unread(Unread { trouble, place: None, full: None }))?;
     Ok(message(tape.root(source), wire))
 }
 

@@ -54,7 +54,7 @@ pub struct Encoded {
 /// # Errors
 /// If the text is not JSON, or neither an answer nor a failure in that format.
 pub fn decode_reply(source: &str, wire: Wire) -> Result<Told<'_>, ReadError> {
-    let refused = |trouble| ReadError::from_unread(Unread { trouble, place: None });
+    let refused = |trouble| ReadError::from_unread(Unread { trouble, place: None, full: None });
     let tape = Tape::read(source).map_err(refused)?;
     let root = tape.root(source);
     let body = one_object(root, wire).ok_or_else(|| {

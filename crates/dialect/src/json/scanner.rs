@@ -33,6 +33,8 @@ pub(crate) struct Scanner<'a> {
     pub(crate) lone: Vec<Span>,
     /// An escape was met that could be spelled in another way: `\u` or `\/`.
     pub(crate) respelled: bool,
+    /// How many elements of lists may still be looked at.
+    pub(crate) room: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -43,7 +45,16 @@ impl<'a> Scanner<'a> {
     fn unchecked(source: &'a str) -> Scanner<'a> {
         let bytes = source.as_bytes();
         let lone = Vec::new();
-        Scanner { source, bytes, at: 0, depth: 0, controls: false, lone, respelled: false }
+        Scanner {
+            source,
+            bytes,
+            at: 0,
+            depth: 0,
+            controls: false,
+            lone,
+            respelled: false,
+            room: usize::MAX,
+        }
     }
 
     /// A scanner that starts inside a text that was scanned before.
@@ -185,6 +196,10 @@ impl<'a> Scanner<'a> {
         }
         for index in 0.. {
             self.space();
+            self.room = match self.room.checked_sub(1) {
+                Some(room) => room,
+                None => return self.trouble("more messages and parts than are looked at"),
+            };
             each(self, index)?;
             self.space();
             match self.peek() {

@@ -7,7 +7,7 @@ use foxwedge_core::{
 };
 
 use crate::{
-    json::{Scan, Scanner, Shape},
+    json::{Scan, Scanner, Shape, Trouble},
     outline::{
         Once, Reader, Want, free_text, fullness, role, string, string_arguments, text, unknown,
         word,
@@ -96,7 +96,8 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
         Ok(())
     })?;
     if body.content == Content::Other && who != Role::Answer {
-        return scan.trouble("`content` is neither text nor a list");
+        let at = body.span.start as usize;
+        return Err(Trouble::new(at, "`content` is neither text nor a list"));
     }
     let calls = reader.waiting.len() > body.parts;
     if let Some(value) = reasoning.filter(|_| who == Role::Assistant) {

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_core::{Kind as PartKind, Report, Wire};
-use foxwedge_dialect::{Envelope, ReadError, Reading, position, read, text, want};
+use foxwedge_dialect::{Envelope, ReadError, Reading, position, read, read_within, text, want};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     /// How many tokens the reply may have.
     pub(super) most: Option<u64>,
     pub(super) guarded: Guarded,
+    /// The request whose reply may be named later; `None` if the upstream keeps it itself.
+    pub(super) named_later: Option<Bytes>,
     /// The conversation, as a chain of digests.
     pub(super) chain: Vec<u128>,
     /// Ids of the calls that the end of the history answers.
@@ -59,19 +61,19 @@ const SESSIONS: [&str; 4] =
     ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
 
 pub(super) fn prepare(engine: &Inner, asked: &Asked) -> Result<Prepared, Fault> {
+    whole(engine, asked, asked.body.clone())
+}
+
+/// Prepares a request whose body may be another than what came: everything it named is in it.
+fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> {
     let from = asked.face.wire();
-    let source = text(&asked.body).map_err(|error| unreadable(&asked.body, &error))?;
+    let source = text(&body).map_err(|error| unreadable(&body, &error))?;
     // The route decides what has to be looked at; most routes want the same.
-    let reading = read(source, from, want(foxwedge_core::Profile::of(from)))
-        .map_err(|error| unreadable(&asked.body, &error))?;
+    let usual = want(foxwedge_core::Profile::of(from));
+    let reading = read_within(source, from, usual, engine.config.limits.messages)
+        .map_err(|error| unreadable(&body, &error))?;
     let envelope = &reading.envelope;
     refuse_foreign(envelope)?;
-    let most = engine.config.limits.messages;
-    // A message may have any number of calls: each of them costs as much as a message.
-    if reading.draft.messages.len().max(reading.draft.parts.len()) > most {
-        let words = format!("the request has more than {most} messages or parts of messages");
-        return Err(Fault::new(Kind::TooLarge, "too_many_messages", words));
-    }
     let asked_model: Arc<str> = reading.draft.body.model.as_deref().unwrap_or_default().into();
     if asked_model.is_empty() {
         let words = "you must provide a model parameter";
@@ -80,19 +82,19 @@ pub(super) fn prepare(engine: &Inner, asked: &Asked) -> Result<Prepared, Fault> 
     let route = engine.config.route(&asked_model).ok_or_else(|| unknown(&asked_model))?;
     let model: Arc<str> = route.rename.as_deref().map_or_else(|| asked_model.clone(), Arc::from);
     let wire = upstream_wire(&route, from);
-    refuse_stateful(envelope, &route, from, wire)?;
+    // What lies on a provider's server is only there.
+    let keeps = from == wire && matches!(route.upstream.reach, Reach::Network(_));
+    if !keeps {
+        refuse_stateful(envelope)?;
+        if let Some(body) = engine.recall.resolve(&asked.caller.owner, &reading)? {
+            return whole(engine, asked, body.into());
+        }
+    }
 
     let reading = again_for(source, &route, from, wire, reading)?;
-    let judging = Judging {
-        body: &asked.body,
-        reading: &reading,
-        from,
-        to: wire,
-        route: &route,
-        model: &model,
-    };
-    let guarded =
-        guard(judging, &engine.scales).map_err(|refusal| refused(refusal, &asked.body))?;
+    let judging =
+        Judging { body: &body, reading: &reading, from, to: wire, route: &route, model: &model };
+    let guarded = guard(judging, &engine.scales).map_err(|refusal| refused(refusal, &body))?;
 
     let envelope = &reading.envelope;
     let counts = asked.face == Face::CountTokens;
@@ -106,6 +108,8 @@ pub(super) fn prepare(engine: &Inner, asked: &Asked) -> Result<Prepared, Fault> 
         naming: naming(&asked.headers, envelope),
         fingerprint: fingerprint(asked, scope),
         repeated: repeated(engine.config.sessions.again, &asked.headers),
+        named_later: (!keeps && from == Wire::OpenaiResponses && envelope.store != Some(false))
+            .then(|| body.clone()),
         route,
         asked_model,
         model,
@@ -142,22 +146,9 @@ fn refuse_foreign(envelope: &Envelope<'_>) -> Result<(), Fault> {
     Err(Fault::new(Kind::Request, "upstream_not_yours", words).at(key))
 }
 
-/// What lies on a provider's server is only there. Clients that hear so send everything again.
-fn refuse_stateful(
-    envelope: &Envelope<'_>,
-    route: &Route,
-    from: Wire,
-    to: Wire,
-) -> Result<(), Fault> {
-    let remembers = from == to && matches!(route.upstream.reach, Reach::Network(_));
-    if remembers {
-        return Ok(());
-    }
-    if let Some(id) = &envelope.previous_response {
-        let words = format!("Previous response with id '{}' not found.", shortened(id));
-        return Err(Fault::new(Kind::Request, "previous_response_not_found", words)
-            .at("previous_response_id"));
-    }
+/// Conversations and threads are kept by some providers. Clients that hear otherwise send
+/// everything again.
+fn refuse_stateful(envelope: &Envelope<'_>) -> Result<(), Fault> {
     if let Some(id) = &envelope.conversation {
         let words = format!("Conversation with id '{}' not found.", shortened(id));
         return Err(Fault::new(Kind::NotFound, "conversation_not_found", words).at("conversation"));
@@ -166,6 +157,10 @@ fn refuse_stateful(
         let words = "message threads are not kept here: send the whole conversation";
         return Err(Fault::new(Kind::Request, "thread_unsupported_request", words)
             .with("error_code", json!("thread_unsupported_request")));
+    }
+    if envelope.background == Some(true) {
+        let words = "replies are not made in the background here";
+        return Err(Fault::new(Kind::Request, "background_unsupported", words).at("background"));
     }
     Ok(())
 }
@@ -233,6 +228,9 @@ fn unknown(model: &str) -> Fault {
 }
 
 fn unreadable(body: &[u8], error: &ReadError) -> Fault {
+    if let ReadError::TooMany { .. } = error {
+        return Fault::new(Kind::TooLarge, "too_many_messages", format!("the request has {error}"));
+    }
     let at = position(body, error.at());
     let words =
         format!("the body cannot be read: {error} (line {}, column {})", at.line, at.column);
@@ -276,6 +274,6 @@ fn findings(report: &Report) -> Fault {
 }
 
 /// A name as it may stand in an error: short and printable.
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(100).collect()
 }

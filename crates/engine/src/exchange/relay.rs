@@ -14,7 +14,7 @@ use foxwedge_dialect::{
     stream::{Collection, Converter, Ending, Limits, Options, Watcher, event::Head},
 };
 use http::{HeaderMap, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Inner, Work, prepare::Prepared};
 use crate::{Asked, BodyError, body::Coming, http::Incoming, record::Ended, session::Stored};
@@ -33,6 +33,8 @@ pub(super) struct Relay {
     before: u128,
     kept: Option<Vec<u8>>,
     headers: HeaderMap,
+    /// The request, if it and its reply may be named later, and by whom.
+    named_later: Option<(Arc<Inner>, Arc<str>, Bytes)>,
 }
 
 /// How the bytes get through.
@@ -67,6 +69,10 @@ impl Relay {
             before: prepared.chain.last().copied().unwrap_or_default(),
             kept: Some(Vec::new()),
             headers: headers.clone(),
+            named_later: prepared
+                .named_later
+                .clone()
+                .map(|body| (engine.clone(), asked.caller.owner.clone(), body)),
         }
     }
 
@@ -131,6 +137,7 @@ impl Relay {
             (Some(collection), Ended::Replied) if !collection.truncated => {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.before);
+                self.remember();
                 let body = self.kept.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let stored = body.map(|body| Stored { status: StatusCode::OK, headers, body });
@@ -140,6 +147,19 @@ impl Relay {
             (_, Ended::Replied | Ended::Failed | Ended::Cut) => None,
         };
         work.recording.ended(ended, tip);
+    }
+
+    /// A client may name what it heard instead of repeating it.
+    fn remember(&self) {
+        let (Some((engine, owner, asked)), Some(kept)) = (&self.named_later, &self.kept) else {
+            return;
+        };
+        let last = String::from_utf8_lossy(kept);
+        let last = last.rsplit("data: ").find(|data| data.contains("\"response.completed\""));
+        let told = last.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
+        if let Some(told) = told {
+            engine.recall.remember(owner, asked, &told["response"]);
+        }
     }
 
     fn keep(&mut self, bytes: &[u8]) {

@@ -70,6 +70,12 @@ pub(super) async fn whole(
         return Err(Fault::new(Kind::Upstream, "upstream_unreadable", words));
     };
     let ended = if settled.is_some() { Ended::Replied } else { Ended::Failed };
+    if let Some(asked) = &reply.prepared.named_later
+        && settled.is_some()
+        && let Ok(told) = serde_json::from_slice(&body)
+    {
+        reply.engine.recall.remember(&reply.asked.caller.owner, asked, &told);
+    }
     if let Some((tip, id)) = &settled {
         let stored = Stored { status, headers: ours.clone(), body: body.clone() };
         work.held.settle(*tip, id.as_deref(), Some(stored));

@@ -23,6 +23,8 @@ use crate::config::{Mode, Overflow, Route};
 const SHARE: f64 = 0.95;
 /// Room for a reply of which nobody said how long it may be.
 const REPLY: u64 = 4_096;
+/// Requests of so many bytes fit into every window.
+const TINY: usize = 2_000;
 /// Texts that a model's counter remembers.
 const REMEMBERED: usize = 20_000;
 /// Models with a counter of their own at a time.
@@ -75,7 +77,10 @@ impl Room<'_> {
     /// Whether the request is too long for certain or perhaps; a token takes a byte or more, so
     /// most requests are not looked at.
     pub(crate) fn is_doubtful(self, body: &[u8]) -> bool {
-        self.route.guard.mode == Mode::Fix
+        // No model that we know has so small a window: the table need not be searched.
+        let tiny = self.route.window.is_none() && body.len() < TINY;
+        !tiny
+            && self.route.guard.mode == Mode::Fix
             && self.limits().is_some_and(|limits| body.len() as u64 > limits.most())
     }
 

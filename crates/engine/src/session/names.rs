@@ -1,16 +1,25 @@
 //! The ids of sessions: safe everywhere, and never those of another owner.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 /// The most bytes of an id.
 const MOST: usize = 128;
 /// Whose names need nothing in front.
 const LOCAL: &str = "local";
 
-/// A new id that nobody else has.
+/// A new id that nobody else has: a number of this process that nobody can guess, and one that never
+/// comes twice from it.
 pub(super) fn fresh() -> Arc<str> {
-    let chance = [getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default()];
-    format!("s-{:016x}{:016x}", chance[0], chance[1]).into()
+    static START: OnceLock<(u64, u64)> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let chance = || getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
+    let (process, start) = *START.get_or_init(|| (chance(), chance()));
+    // Multiplied by an odd number, different counts stay different.
+    let count = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    format!("s-{process:016x}{:016x}", count ^ start).into()
 }
 
 /// The id of the session that an owner calls so. The names of different owners never meet.

@@ -63,3 +63,57 @@ async fn a_session_that_is_named_is_that_session_and_the_same_again_is_not_asked
     );
     assert_eq!(chat(&engine, &messages, &retried).await.header("x-foxwedge-replayed"), "true");
 }
+
+#[tokio::test]
+async fn what_a_client_only_names_is_served_from_memory_or_refused() {
+    let engine =
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nrename = \"scripted\"\n").await;
+    for stream in [false, true] {
+        let first = json!({"model": "m", "stream": stream, "input": "my name is Ada"});
+        let heard = hear(&engine, asked(Face::Responses, first.to_string(), &[])).await;
+        let reply = match stream {
+            false => heard.json(),
+            true => {
+                let last = heard.body.rsplit("data: ").find(|it| it.contains("response.completed"));
+                let last: Value = serde_json::from_str(last.expect("an end").trim()).expect("JSON");
+                last["response"].clone()
+            }
+        };
+        let (id, item) = (&reply["id"], &reply["output"][0]["id"]);
+        let by_reply = json!({"model": "m", "previous_response_id": id, "input": "and now?"});
+        let heard = hear(&engine, asked(Face::Responses, by_reply.to_string(), &[])).await;
+        assert_eq!(
+            (heard.status.as_u16(), heard.header("x-foxwedge-match")),
+            (200, "prefix"),
+            "{}",
+            heard.body
+        );
+        let by_item = json!({"model": "m", "input": [
+            {"role": "user", "content": "my name is Ada"},
+            {"type": "item_reference", "id": item},
+            {"role": "user", "content": "and then?"}]});
+        let heard = hear(&engine, asked(Face::Responses, by_item.to_string(), &[])).await;
+        assert_eq!(
+            (heard.status.as_u16(), heard.header("x-foxwedge-losses")),
+            (200, ""),
+            "{}",
+            heard.body
+        );
+    }
+    let table = [
+        (
+            json!({"model": "m", "previous_response_id": "resp_x", "input": "hi"}),
+            400,
+            "previous_response_not_found",
+        ),
+        (
+            json!({"model": "m", "input": [{"type": "item_reference", "id": "msg_x"}]}),
+            404,
+            "item_not_found",
+        ),
+    ];
+    for (body, status, code) in table {
+        let heard = hear(&engine, asked(Face::Responses, body.to_string(), &[])).await;
+        assert_eq!((heard.status.as_u16(), &heard.json()["error"]["code"]), (status, &json!(code)));
+    }
+}

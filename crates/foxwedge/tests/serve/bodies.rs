@@ -79,6 +79,16 @@ fn messages(count: usize) -> String {
     body + "]}"
 }
 
+/// A message that calls.
+const CALLS: &str = r#"{"role":"assistant","tool_calls":["#;
+
+/// A list of nothing, inside of something.
+fn empty(inside: &str, count: usize) -> String {
+    let close = if inside.is_empty() { "" } else { "]}" };
+    let list = vec!["{}"; count].join(",");
+    format!(r#"{{"model":"chat-scripted","messages":[{inside}{list}{close}]}}"#)
+}
+
 fn deep(open: &str, close: &str, depth: usize) -> String {
     let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
     format!(r#"{{"model":"scripted","messages":[{{"role":"user","content":{nested}}}]}}"#)
@@ -94,7 +104,7 @@ fn hostile_requests_are_refused_and_the_next_one_is_served() {
     let zstd = head("content-encoding: zstd\r\n");
     let large_header = head(&format!("x-filler: {}\r\n", "x".repeat(1 << 20)));
     let many: String = (0..10_000).map(|number| format!("x-{number}: 1\r\n")).collect();
-    let table: [(&str, Vec<u8>, &[u16]); 13] = [
+    let table: [(&str, Vec<u8>, &[u16]); 16] = [
         ("a body of 64 MiB", post(PATH, &head(""), vec![b' '; 64 << 20]), &[413]),
         ("64 MiB in chunks", chunked(64 << 20), &[413]),
         ("a gzip bomb", post(PATH, &gzip, gzip_bomb()), &[413]),
@@ -104,6 +114,9 @@ fn hostile_requests_are_refused_and_the_next_one_is_served() {
         ("objects in objects", post(PATH, &head(""), deep("{\"a\":", "}", 10_000)), &[400]),
         ("lists without end", post(PATH, &head(""), "[".repeat(8 << 20)), &[400]),
         ("a million messages", post(PATH, &head(""), messages(1_000_000)), &[400, 413]),
+        ("ten million empty messages", post(PATH, &head(""), empty("", 10_000_000)), &[400, 413]),
+        ("ten million empty calls", post(PATH, &head(""), empty(CALLS, 10_000_000)), &[400, 413]),
+        ("as many calls as may be", post(PATH, &head(""), empty(CALLS, 19_000)), &[200]),
         ("a body of zeros", post(PATH, &head(""), vec![0; 16 << 20]), &[400]),
         ("a header of 1 MiB", get("/v1/models", &large_header), &[431]),
         ("ten thousand headers", get("/v1/models", &head(&many)), &[431]),

@@ -178,9 +178,11 @@ fn found(settings: &str) -> Vec<String> {
     places.push(("spans".to_owned(), spans));
     let places = places.into_iter().filter_map(|(name, text)| {
         let at = text.find(CANARY)?;
-        let from = text.floor_char_boundary(at.saturating_sub(60));
-        let to = text.ceil_char_boundary((at + 60).min(text.len()));
-        Some(format!("{name}: …{}…", &text[from..to]))
+        let (before, behind) = text.split_at(at);
+        let before: String = before.chars().rev().take(60).collect();
+        let before: String = before.chars().rev().collect();
+        let behind: String = behind.chars().take(60).collect();
+        Some(format!("{name}: …{before}{behind}…"))
     });
     places.collect()
 }

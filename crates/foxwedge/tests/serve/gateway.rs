@@ -84,7 +84,10 @@ impl Gateway {
     ) -> Gateway {
         let file = folder.path("gateway.toml");
         fs::write(&file, config).expect("a file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_foxwedge"));
+        // One that takes too much ends itself, and not the machine.
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 8388608; exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_foxwedge"));
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", "json", "--config"]).arg(file);
         for name in VARIABLES {
             command.env_remove(name);

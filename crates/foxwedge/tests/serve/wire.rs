@@ -64,8 +64,7 @@ fn header<'a>(head: &'a str, name: &str) -> &'a str {
 
 fn unchunked(mut rest: &[u8]) -> (Vec<u8>, Framing) {
     let mut body = Vec::new();
-    loop {
-        let Some(end) = rest.windows(2).position(|window| window == b"\r\n") else { break };
+    while let Some(end) = rest.windows(2).position(|window| window == b"\r\n") {
         let size = String::from_utf8_lossy(&rest[..end]).into_owned();
         let Ok(size) = usize::from_str_radix(size.trim(), 16) else { break };
         if size == 0 {

@@ -12,16 +12,13 @@ use crate::random::Random;
 
 pub(super) const SCRATCHES: &[Scratch] = &[
     hollow_content,
-    hollow_content,
-    empty_tool_calls,
+    lose_text,
+    odd_call_list,
     truncate_arguments,
     wrong_arguments,
     lose_arguments,
     hollow_answer,
-    hollow_answer,
     odd_answer,
-    lose_type,
-    lose_text,
     image_in_answer,
     failed_answer,
 ];
@@ -39,10 +36,20 @@ fn hollow_content(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
     set(message, key, random.pick(&content).clone());
 }
 
-fn empty_tool_calls(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    if dialect == Dialect::Chat
-        && let Some(message) = object(random, list, &|fields| fields.contains_key("role"))
-    {
+/// A list of calls with nothing in it, or a call that does not say what it is.
+fn odd_call_list(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    if dialect != Dialect::Chat {
+        return;
+    }
+    let is_call = |fields: &Map<String, Value>| {
+        ["function", "custom"].iter().any(|key| fields.contains_key(*key))
+    };
+    if random.chance(50) {
+        let kind = random.pick(&[None, Some(json!(null)), Some(json!("tool"))]).clone();
+        if let Some(call) = object(random, list, &is_call) {
+            set(call, "type", kind);
+        }
+    } else if let Some(message) = object(random, list, &|fields| fields.contains_key("role")) {
         set(message, "tool_calls", Some(json!([])));
     }
 }
@@ -102,29 +109,18 @@ fn hollow_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
 }
 
 /// The answer as the tool gave it, before it was written as text.
-fn odd_answer(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
+fn odd_answer(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     let Some((answer, key)) = answer(random, list) else { return };
     let old = answer.get(key).cloned().unwrap_or_default();
     let odd = match random.below(5) {
-        0 => json!({"result": old, "count": 2}),
-        1 => json!([old]),
+        // Elsewhere a list is a form like others, and what stands in it is another matter.
+        1 if dialect == Dialect::Gemini => json!([old]),
+        0 | 1 => json!({"result": old, "count": 2}),
         2 => json!(21.5),
         3 => json!(true),
         _ => json!("plain words"),
     };
     set(answer, key, Some(odd));
-}
-
-fn lose_type(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
-    let kind = random.pick(&[None, Some(json!(null)), Some(json!("tool"))]).clone();
-    let is_call = |fields: &Map<String, Value>| {
-        ["function", "custom"].iter().any(|key| fields.contains_key(*key))
-    };
-    if dialect == Dialect::Chat
-        && let Some(call) = object(random, list, &is_call)
-    {
-        set(call, "type", kind);
-    }
 }
 
 fn lose_text(random: &mut Random, _: Dialect, list: &mut Vec<Value>) {
