@@ -125,7 +125,7 @@ impl Default for Limits {
             head: 64 << 10,
             body: 32 << 20,
             unpacked: 64 << 20,
-            messages: 20_000,
+            messages: 12_000,
             depth: 512,
             connections: 4_096,
             per_address: 256,

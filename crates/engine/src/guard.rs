@@ -10,7 +10,7 @@ mod overflow;
 mod rename;
 
 use bytes::Bytes;
-use foxwedge_core::{Policy, Profile, Question, Report, RuleSet, Wire, check};
+use foxwedge_core::{Policy, Profile, Question, Repair, Report, RuleSet, Wire, check};
 use foxwedge_dialect::{Reading, canon::Renamed};
 
 use crate::config::{Guard, Mode, Route};
@@ -107,7 +107,8 @@ fn same(judging: Judging<'_>) -> Result<Guarded, Refusal> {
             if !repair.is_untouched() {
                 let mut bytes = Vec::with_capacity(patched.len());
                 patched.pieces().for_each(|piece| bytes.extend_from_slice(piece.as_bytes()));
-                guarded.fix(bytes, &repair.edits);
+                let Repair { edits, .. } = repair;
+                guarded.fix(bytes, edits);
             }
         }
     }
@@ -135,9 +136,9 @@ impl Guarded {
         }
     }
 
-    fn fix(&mut self, body: Vec<u8>, edits: &[foxwedge_core::Edit]) {
+    fn fix(&mut self, body: Vec<u8>, edits: Vec<foxwedge_core::Edit>) {
         self.body = body.into();
-        self.changes.extend(edits.iter().map(Change::of));
+        self.changes.extend(edits.into_iter().map(Change::of));
         self.action = Action::Fixed;
     }
 }

@@ -34,10 +34,10 @@ pub(super) fn cross(judging: Judging<'_>) -> Result<Guarded, Refusal> {
     };
     let converted =
         convert::request(reading.draft.source, from, to, &options).map_err(Refusal::Unreadable)?;
-    let edits = converted.before.iter().chain(&converted.behind);
     if guarded.findings.is_empty() {
-        guarded.findings = noted::edits(edits.clone());
+        guarded.findings = noted::edits(converted.before.iter().chain(&converted.behind));
     }
+    let edits = converted.before.into_iter().chain(converted.behind);
     guarded.changes.extend(edits.map(Change::of));
     if !guarded.changes.is_empty() {
         guarded.action = Action::Fixed;

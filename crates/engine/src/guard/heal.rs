@@ -48,6 +48,6 @@ pub(crate) fn heal(
         let (patched, repair) = reading.fix(question);
         let body = patched.to_string();
         // The same bytes would be refused again.
-        (body != source).then(|| (body.into(), repair.edits.iter().map(Change::of).collect()))
+        (body != source).then(|| (body.into(), repair.edits.into_iter().map(Change::of).collect()))
     })
 }

@@ -72,13 +72,13 @@ pub struct Change {
 }
 
 impl Change {
-    pub(super) fn of(edit: &Edit) -> Change {
+    pub(super) fn of(edit: Edit) -> Change {
         Change {
             code: edit.code,
             strategy: edit.strategy.name(),
             message: edit.message,
-            calls: edit.ids.clone(),
-            note: edit.note.clone(),
+            calls: edit.ids,
+            note: edit.note,
         }
     }
 }

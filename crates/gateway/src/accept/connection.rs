@@ -51,13 +51,15 @@ where
                 let has_body = !request.body().is_end_stream();
                 let work = Work::new(pulse.clone(), at_work.clone());
                 let answer = answer(request, peer);
-                async move {
+                // hyper keeps the room for a future as long as the connection lives; this one needs
+                // much, and only until the reply begins.
+                Box::pin(async move {
                     let response = answer.await;
                     if has_body && !response.status().is_success() {
                         work.pulse.refused();
                     }
                     Ok::<_, Infallible>(response.map(|body| Held { body, work }))
-                }
+                })
             })
         };
         let buffer = self.rules.head_bytes.max(LEAST_BUFFER);

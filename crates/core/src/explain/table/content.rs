@@ -25,6 +25,7 @@ pub(super) const GROUPS: &[Group] = &[
             ("openai", &["].arguments': expected a string"]),
             ("openai", &["Missing required parameter", "custom.input'"]),
             ("openai", &["custom.input': expected a string"]),
+            ("openai", &["Missing required parameter: 'input[#].arguments'"]),
             ("openai", &["Missing required parameter: 'input[#].input'"]),
             ("openai", &["Invalid type for 'input[#].input': expected a string"]),
             ("anthropic", &["tool_use.input: Input should be"]),
@@ -180,6 +181,7 @@ pub(super) const GROUPS: &[Group] = &[
         &[],
         &advice::MISPLACED,
         &[
+            ("openai", &["only messages with role 'assistant' can have tool calls"]),
             ("anthropic", &["tool_use blocks can only be in assistant messages"]),
             ("anthropic", &["tool_result blocks can only be in user messages"]),
             ("anthropic", &["thinking blocks can only be in assistant messages"]),

@@ -10,6 +10,8 @@ pub(super) const GROUPS: &[Group] = &[
         &[
             ("openai", &["function.name': empty string"]),
             ("openai", &["Missing required parameter", "function.name'"]),
+            ("openai", &["Missing required parameter: 'input[#].name'"]),
+            ("openai", &["custom.name': empty string"]),
             ("openai", &["function.name': string does not match pattern"]),
             ("openai", &["function.name': string too long"]),
             ("openai", &["Invalid 'input[", "].name': string does not match pattern"]),

@@ -114,6 +114,8 @@ pub(super) const GROUPS: &[Group] = &[
         &[
             ("openai", &["Supported values are: 'system', 'assistant', 'user', 'function'"]),
             ("openai", &["Supported values are: 'assistant', 'system', 'developer', and 'user'"]),
+            ("openai", &["Missing required parameter: 'messages[#].role'"]),
+            ("openai", &["Missing required parameter: 'input[#].role'"]),
             ("anthropic", &["role: Field required"]),
             ("anthropic", &["role: Input should be 'user' or 'assistant'"]),
             ("deepseek", &["role: unknown variant", "expected one of `system`, `user`"]),
