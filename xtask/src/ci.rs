@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, clients, gateway, postgres, sdks, tidy, transcript, uis, workspace};
+use crate::{Outcome, clients, gateway, live, postgres, sdks, tidy, transcript, uis, workspace};
 
 /// Runs all of it; the first failure ends it.
 pub(crate) fn run() -> Outcome {
@@ -31,6 +31,8 @@ pub(crate) fn run() -> Outcome {
     uis::run(&[])?;
     eprintln!("\n── gateway");
     gateway::run(&[])?;
+    eprintln!("\n── live");
+    live::run(&[])?;
     cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
     cargo(
         "documentation",

@@ -15,6 +15,7 @@ mod judges;
 mod sdks;
 mod uis;
 mod gateway;
+mod live;
 mod clients;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ usage: cargo xtask <task>
   uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
   gateway [--foxwedge BINARY]
                       SDKs and agents of others talk to `foxwedge serve`, across formats; see docs/gateway/clients.md
+  live [--claude-code CLI] [--foxwedge BINARY] [--story PART]
+                      the real Claude Code as a live agent behind `foxwedge serve`; see docs/gateway/agents.md
   postgres -- COMMAND
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         ["sdks", rest @ ..] => sdks::run(rest),
         ["uis", rest @ ..] => uis::run(rest),
         ["gateway", rest @ ..] => gateway::run(rest),
+        ["live", rest @ ..] => live::run(rest),
         ["clients", rest @ ..] => clients::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),

@@ -15,6 +15,7 @@ mod access;
 mod kinds;
 mod upstream;
 mod upstreams;
+mod agent;
 mod routes;
 mod sections;
 mod read;
@@ -22,6 +23,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+pub use agent::{Agent, AgentKind};
 pub use desk::{Block, Setting};
 pub use origin::{Complaint, Origin, Refused, Weight};
 pub use read::{Door, Loaded, read};
@@ -395,6 +397,8 @@ pub enum Reach {
     Network(Target),
     /// It is the built-in model.
     Scripted,
+    /// It is a process of an agent that lives as long as its conversation.
+    Agent(Arc<Agent>),
 }
 
 /// An address on the network. Only a configuration names one, never a request.

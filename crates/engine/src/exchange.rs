@@ -2,6 +2,7 @@
 
 mod prepare;
 mod ask;
+mod agent;
 mod summary;
 mod recall;
 mod count;
@@ -15,17 +16,19 @@ use std::{
     time::Duration,
 };
 
+use foxwedge_agent::Decision;
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{
     Action, Answered, Asked, Face, Fault, Kind, Told,
-    config::Config,
+    agent::{Counts, Handle, Pool, Question},
+    config::{Config, Reach},
     guard::Scales,
     http::{Client, Settings},
     meter::Meter,
     record::{Begin, Recorder, Recording},
-    session::{Claimed, Held, Named, Sessions, Wanted},
+    session::{Claimed, Held, Named, Sessions, Stored, Wanted},
     trace::{Span, Tracer},
 };
 use ask::Said;
@@ -49,6 +52,7 @@ pub(crate) struct Inner {
     /// What clients name instead of repeating it.
     recall: Recall,
     pub(crate) sessions: Sessions,
+    pub(crate) agents: Pool,
     pub(crate) recorder: Recorder,
     pub(crate) meter: Meter,
     pub(crate) tracer: Tracer,
@@ -101,6 +105,10 @@ impl Engine {
             Recorder::start_as(me, store, config.record, config.sessions, meter.clone()).await?;
         sessions.load(tips);
         let tracer = Tracer::start(&config.telemetry, client.clone(), meter.clone());
+        let agents = Pool::new(config.sessions.call);
+        if config.upstreams.iter().any(|upstream| matches!(upstream.reach, Reach::Agent(_))) {
+            agents.sweep().await;
+        }
         let recall = Recall::new(config.sessions.replies);
         let inner = Arc::new(Inner {
             config,
@@ -109,6 +117,7 @@ impl Engine {
             summaries: Arc::default(),
             recall,
             sessions,
+            agents,
             recorder,
             meter,
             tracer,
@@ -144,8 +153,29 @@ impl Engine {
         stop.is_some_and(|stop| stop.send(()).is_ok())
     }
 
+    /// A run has ended, and nobody goes on with it: an agent that worked on it is ended.
+    pub fn release(&self, run: &str) {
+        self.inner.agents.end(run);
+    }
+
+    /// What an agent that works on a run asks people; `None` if none does.
+    pub fn questions(&self, run: &str) -> Option<Vec<Question>> {
+        self.inner.agents.questions(run)
+    }
+
+    /// A person decides about a question of a run; whether there was such a question.
+    pub async fn decide(&self, run: &str, ticket: String, decision: Decision) -> bool {
+        self.inner.agents.decide(run, ticket, decision).await
+    }
+
+    /// How many live agents there are, and what they wait for.
+    pub fn agents(&self) -> Counts {
+        self.inner.agents.counts()
+    }
+
     /// What operators are told.
     pub fn meter(&self) -> &Meter {
+        self.inner.meter.agents(self.agents());
         self.inner.meter.trie_nodes(self.inner.sessions.stats().nodes);
         &self.inner.meter
     }
@@ -171,6 +201,7 @@ impl Engine {
         if let Some(sweeper) = sweeper {
             sweeper.abort();
         }
+        self.inner.agents.drain().await;
         self.inner.recorder.drain().await;
         self.inner.tracer.drain().await;
     }
@@ -206,9 +237,24 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
     let mut running = Running::new(engine, recording.run().clone());
     engine.meter.overhead(began.elapsed());
 
-    summary::fit(engine, asked, &mut prepared).await;
-    let trace = span.header();
-    let said = ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop).await;
+    let mut agent = None;
+    let said = match &prepared.route.upstream.reach {
+        Reach::Network(_) | Reach::Scripted => {
+            summary::fit(engine, asked, &mut prepared).await;
+            let trace = span.header();
+            ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop).await
+        }
+        Reach::Agent(of) => {
+            let of = of.clone();
+            let side = recording.side();
+            let with = agent::With { agent: &of, held: &held, run: recording.run(), side };
+            let said = agent::ask(engine, asked, &mut prepared, with, &mut running.stop).await;
+            said.map(|(said, spoke)| {
+                agent = spoke;
+                said
+            })
+        }
+    };
     note(&prepared, told);
     recording.changed(&prepared.guarded);
     if prepared.guarded.action == Action::Fixed {
@@ -217,7 +263,7 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
     let reply = Reply { engine, asked, prepared: &prepared, told };
     match said {
         Ok(Said::Reply { status, headers, body }) => {
-            let work = Work { held, recording, span, running };
+            let work = Work { held, recording, span, running, agent };
             reply.begin(status, &headers, body, work).await
         }
         Ok(Said::Error { status, headers, body }) => {
@@ -227,7 +273,7 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
         }
         Err(fault) => {
             recording.fault(fault.code);
-            span.failed(fault.kind.status().as_u16());
+            span.failed(fault.status().as_u16());
             Err(fault)
         }
     }
@@ -240,6 +286,18 @@ pub(crate) struct Work {
     pub(crate) recording: Recording,
     pub(crate) span: Span,
     pub(crate) running: Running,
+    /// The agent that replies.
+    pub(crate) agent: Option<Arc<Handle>>,
+}
+
+impl Work {
+    /// The reply is whole; behind it the conversation has this value.
+    pub(crate) fn settle(&mut self, tip: u128, id: Option<&str>, stored: Option<Stored>) {
+        if let Some(agent) = &self.agent {
+            agent.settled(tip);
+        }
+        self.held.settle(tip, id, stored);
+    }
 }
 
 /// A run that can be stopped from outside.
@@ -264,11 +322,18 @@ impl Drop for Running {
 }
 
 async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
-    let named = match &prepared.naming {
-        Naming::Exactly(name) => Named::Exactly(name),
-        Naming::Loosely(name) => Named::Loosely(name),
-        Naming::Reply(id) => Named::Reply(id),
-        Naming::Not => Named::Not,
+    let waits = match &prepared.route.upstream.reach {
+        Reach::Agent(_) => {
+            engine.agents.wanting(&asked.caller.owner, &prepared.answers, &prepared.chain)
+        }
+        Reach::Network(_) | Reach::Scripted => None,
+    };
+    let named = match (&waits, &prepared.naming) {
+        (Some(agent), _) => Named::This(&agent.session),
+        (None, Naming::Exactly(name)) => Named::Exactly(name),
+        (None, Naming::Loosely(name)) => Named::Loosely(name),
+        (None, Naming::Reply(id)) => Named::Reply(id),
+        (None, Naming::Not) => Named::Not,
     };
     let wanted = Wanted {
         owner: &asked.caller.owner,
@@ -289,6 +354,7 @@ fn begin<'a>(asked: &'a Asked, prepared: &'a Prepared, held: &'a Held) -> Begin<
         model: &prepared.asked_model,
         agent: asked.headers.get(http::header::USER_AGENT).and_then(|name| name.to_str().ok()),
         answers: &prepared.answers,
+        failed: &prepared.failed,
         before: &asked.body,
         guarded: &prepared.guarded,
         mode: prepared.route.guard.mode,

@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 pub struct Fault {
     /// What kind of trouble.
     pub kind: Kind,
+    /// The status, if it is another than that of its kind.
+    pub status: Option<StatusCode>,
     /// In words, without content.
     pub message: String,
     /// In a word: stable, for programs.
@@ -115,7 +117,20 @@ impl Fault {
     /// A fault, in a word and in words.
     pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Fault {
         let (place, details) = (None, Map::new());
-        Fault { kind, message: message.into(), code, place, details, retry_after: None }
+        Fault {
+            kind,
+            status: None,
+            message: message.into(),
+            code,
+            place,
+            details,
+            retry_after: None,
+        }
+    }
+
+    /// The status of its reply.
+    pub fn status(&self) -> StatusCode {
+        self.status.unwrap_or(self.kind.status())
     }
 
     /// At a place of the request.

@@ -117,7 +117,8 @@ fn same(judging: Judging<'_>) -> Result<Guarded, Refusal> {
 }
 
 impl Guarded {
-    fn untouched(body: Bytes) -> Guarded {
+    /// One that nobody looked at.
+    pub(crate) fn untouched(body: Bytes) -> Guarded {
         Guarded {
             body,
             action: Action::None,

@@ -28,6 +28,7 @@ use http::{HeaderMap, Method, StatusCode};
 pub use client::Client;
 pub use error::{HttpError, Kind, Reached, Stage};
 pub use incoming::Incoming;
+pub(crate) use incoming::{PING, Piece};
 
 /// How long, and how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -20,7 +20,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{Action, Noted};
+use crate::{Action, Noted, agent::Counts};
 
 pub use route::{Bytes, Dropped, Metered, Refusal, Route, Tally};
 
@@ -46,6 +46,7 @@ struct Inner {
     late_events: Counter,
     trie_nodes: Gauge,
     connections: Gauge,
+    agents: [(&'static str, &'static str, Gauge); 4],
     refused: Vec<Counter>,
     at_work: Gauge,
     upstream: Labelled<2>,
@@ -56,7 +57,7 @@ struct Inner {
 }
 
 /// The ways a session is found.
-const KINDS: [&str; 4] = ["session-id", "prefix", "response", "new"];
+const KINDS: [&str; 5] = ["session-id", "prefix", "response", "call", "new"];
 
 /// What the gateway itself costs a request, in seconds: from 5 µs to 0.1 s.
 const OVERHEAD: [f64; 12] = [5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 1e-2, 3e-2, 0.1];
@@ -110,6 +111,13 @@ impl Meter {
             late_events: Counter::default(),
             trie_nodes: Gauge::default(),
             connections: Gauge::default(),
+            agents: [
+                ("agent_processes", "Live agents"),
+                ("agents_waiting", "Live agents that wait for answers of their clients"),
+                ("agent_calls_open", "Calls of live agents without an answer"),
+                ("agent_questions", "Questions of live agents that wait for a person"),
+            ]
+            .map(|(name, help)| (name, help, Gauge::default())),
             at_work: Gauge::default(),
             upstream: Family::default(),
             upstreams: RwLock::default(),
@@ -144,6 +152,9 @@ impl Meter {
             "What a request spent in the gateway before it was sent on",
             inner.overhead.clone(),
         );
+        for (name, help, gauge) in &inner.agents {
+            to.register(*name, *help, gauge.clone());
+        }
         to.register("connections", "Connections of clients", inner.connections.clone());
         to.register("connections_refused", "Connections that were closed at once", refused);
         to.register("requests_at_work", "Requests that are not over", inner.at_work.clone());
@@ -214,6 +225,14 @@ impl Meter {
     /// So many places in conversations are remembered.
     pub fn trie_nodes(&self, number: usize) {
         self.0.trie_nodes.set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    /// So many live agents there are, and so much they wait for.
+    pub fn agents(&self, counts: Counts) {
+        let numbers = [counts.processes, counts.waiting, counts.calls, counts.questions];
+        for ((_, _, gauge), number) in self.0.agents.iter().zip(numbers) {
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
     }
 
     /// A session was found, by one of the ways that have a name.

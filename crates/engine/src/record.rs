@@ -10,6 +10,7 @@ mod block;
 mod heard;
 mod queue;
 mod recording;
+mod side;
 mod waiting;
 mod answers;
 mod live;
@@ -45,6 +46,7 @@ use waiting::{Claimed, Waiting};
 
 pub use recording::Recording;
 pub use repairs::{Repair, Repairs};
+pub(crate) use side::Side;
 
 /// How long somebody who looks waits for what is about to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -86,6 +88,8 @@ pub struct Begin<'a> {
     pub agent: Option<&'a str>,
     /// The calls that the end of the history answers.
     pub answers: &'a [Arc<str>],
+    /// Those of them whose answer says that the tool failed.
+    pub failed: &'a [Arc<str>],
     /// The body as it came.
     pub before: &'a Bytes,
     /// What was found in it and done about it.
@@ -257,6 +261,7 @@ impl Inner {
             agent: begin.agent.map(Arc::from),
             forked: begin.forked.cloned(),
             wire: begin.wire,
+            failed: begin.failed.to_vec(),
             answered,
             body,
             cards: cards::of(begin.guarded, turn),

@@ -61,6 +61,8 @@ pub enum Named<'a> {
     Loosely(&'a str),
     /// By the reply it continues.
     Reply(&'a str),
+    /// Not by the client: it answers calls of this very session, and waits if that is at work.
+    This(&'a Arc<str>),
     /// Not at all.
     Not,
 }
@@ -83,6 +85,8 @@ pub enum Matched {
     Named,
     /// By the reply that the request continues.
     Reply,
+    /// By a call that waits for its answer.
+    Call,
     /// By the conversation.
     Prefix,
     /// It is new.
@@ -91,13 +95,15 @@ pub enum Matched {
 
 impl Matched {
     /// Every way.
-    pub const ALL: [Matched; 4] = [Matched::Named, Matched::Reply, Matched::Prefix, Matched::New];
+    pub const ALL: [Matched; 5] =
+        [Matched::Named, Matched::Reply, Matched::Call, Matched::Prefix, Matched::New];
 
     /// The word in headers, logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             Matched::Named => "session-id",
             Matched::Reply => "response",
+            Matched::Call => "call",
             Matched::Prefix => "prefix",
             Matched::New => "new",
         }
@@ -359,6 +365,13 @@ impl State {
                     return Ok((self.make(names::fresh(), now), Matched::New, Some(id)));
                 }
                 Ok((serial, Matched::Named, None))
+            }
+            Named::This(id) => {
+                let serial = self.find_or_make(id, now);
+                match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
+                    Some(waiting) => Err(waiting),
+                    None => Ok((serial, Matched::Call, None)),
+                }
             }
             Named::Reply(id) => {
                 Ok(self.follow([reply_key(id)], Matched::Reply, now, config.session))

@@ -43,7 +43,7 @@ pub(crate) async fn send(
 ) -> Result<Reply, HttpError> {
     let Sending { upstream, face, wire, model, stream, .. } = sending;
     let version = match (&upstream.reach, wire) {
-        (Reach::Network(_), _) => &*upstream.version,
+        (Reach::Network(_) | Reach::Agent(_), _) => &*upstream.version,
         (Reach::Scripted, Wire::Gemini) => "/v1beta",
         (Reach::Scripted, _) => "/v1",
     };
@@ -62,6 +62,7 @@ pub(crate) async fn send(
             reply.body = reply.body.with_idle(client.idle());
             Ok(reply)
         }
+        Reach::Agent(_) => Err(HttpError::no_network()),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use runs::{
     RunEventsArgs, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs, StoreAction, StoreArgs,
     StoreExportArgs, StorePathArgs, View as RunView,
 };
-pub(crate) use scripted::ScriptedArgs;
+pub(crate) use scripted::{AgentArgs, Scripted, ScriptedArgs};
 pub(crate) use serve::{Client, EnvArgs, ServeArgs, Shell};
 pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
 pub(crate) use values::{

@@ -8,6 +8,7 @@ mod one;
 mod events;
 mod follow;
 mod stop;
+mod answers;
 mod repairs;
 mod openapi;
 #[cfg(test)]
@@ -47,6 +48,7 @@ enum Place<'p> {
     Run(&'p str),
     Events(&'p str),
     Stop(&'p str),
+    Answers(&'p str),
     Repairs,
     Repair(&'p str),
 }
@@ -61,6 +63,7 @@ impl<'p> Place<'p> {
             ("runs", Some(id), None) => Place::Run(id),
             ("runs", Some(id), Some("events")) => Place::Events(id),
             ("runs", Some(id), Some("stop")) => Place::Stop(id),
+            ("runs", Some(id), Some("answers")) => Place::Answers(id),
             ("repairs", None, None) => Place::Repairs,
             ("repairs", Some(id), None) => Place::Repair(id),
             _ => return None,
@@ -72,6 +75,8 @@ impl<'p> Place<'p> {
         match (self, method) {
             (Place::Stop(_), &Method::POST) => Ok(()),
             (Place::Stop(_), _) => Err(error::method("POST")),
+            (Place::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
+            (Place::Answers(_), _) => Err(error::method("GET and POST")),
             (
                 Place::Sessions
                 | Place::Session(_)
@@ -95,6 +100,8 @@ async fn answer(app: &App, call: &Call<'_>, place: Place<'_>) -> Result<Reply, F
         Place::Run(id) => one::run(app, call, id).await,
         Place::Events(id) => events::events(app, call, id).await,
         Place::Stop(id) => stop::stop(app, call, id).await,
+        Place::Answers(id) if call.method == Method::POST => answers::decide(app, call, id).await,
+        Place::Answers(id) => answers::list(app, call, id).await,
         Place::Repairs => repairs::list(app, call),
         Place::Repair(id) => repairs::one(app, call, id),
     }

@@ -9,7 +9,7 @@ use crate::outgoing::{JSON, Outgoing, Reply};
 
 /// A fault, as a client understands it.
 pub(crate) fn reply(fault: &Fault, wire: Wire, id: &str) -> Reply {
-    let mut reply = Outgoing::reply(fault.kind.status(), JSON, fault.body(wire, id));
+    let mut reply = Outgoing::reply(fault.status(), JSON, fault.body(wire, id));
     let headers = reply.headers_mut();
     if let Some(seconds) = fault.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());

@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use foxwedge_engine::{
     Asked, Engine, Face, Fault,
-    config::Config,
+    config::{Config, Reach, Upstream},
     meter::{self, Meter, Route},
 };
 use foxwedge_store::AnyStore;
@@ -17,6 +17,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header, request::Parts,
 };
 use hyper::body::Incoming;
+use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
 
 use crate::{
@@ -252,12 +253,28 @@ fn metrics(app: &App) -> Reply {
 fn probe(app: &App, health: Health) -> Reply {
     match (health, *app.draining.borrow()) {
         (Health::Live, _) | (Health::Ready, false) => {
-            Outgoing::reply(StatusCode::OK, JSON, r#"{"status":"ok"}"#)
+            Outgoing::reply(StatusCode::OK, JSON, well(app))
         }
         (Health::Ready, true) => {
             Outgoing::reply(StatusCode::SERVICE_UNAVAILABLE, JSON, r#"{"status":"draining"}"#)
         }
     }
+}
+
+/// That all is well; and how many agents live here, where there may be any.
+fn well(app: &App) -> String {
+    let lives = |upstream: &Arc<Upstream>| matches!(upstream.reach, Reach::Agent(_));
+    if !app.config.upstreams.iter().any(lives) {
+        return r#"{"status":"ok"}"#.to_owned();
+    }
+    let counts = app.engine.agents();
+    let agents = json!({
+        "processes": counts.processes,
+        "waiting": counts.waiting,
+        "calls": counts.calls,
+        "questions": counts.questions,
+    });
+    json!({ "status": "ok", "agents": agents }).to_string()
 }
 
 /// A page of a listed origin may ask in every way that there is. Pages of others do not get here.

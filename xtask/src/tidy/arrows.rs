@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("foxwedge-core", &[]),
     ("foxwedge-dialect", &["foxwedge-core"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
@@ -12,6 +12,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("foxwedge-store", &["foxwedge-core", "foxwedge-run"]),
     ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect", "foxwedge-run", "foxwedge-store"]),
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-dialect"]),
+    ("foxwedge-agent", &["foxwedge-core", "foxwedge-dialect"]),
     (
         "foxwedge-engine",
         &[
@@ -21,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
             "foxwedge-run",
             "foxwedge-store",
             "foxwedge-scripted",
+            "foxwedge-agent",
         ],
     ),
     (

@@ -6,8 +6,13 @@ use crate::{
     workspace::File,
 };
 
-const PURE: [&str; 4] =
-    ["crates/core/src/", "crates/dialect/src/", "crates/tokens/src/", "crates/run/src/"];
+const PURE: [&str; 5] = [
+    "crates/core/src/",
+    "crates/dialect/src/",
+    "crates/tokens/src/",
+    "crates/run/src/",
+    "crates/agent/src/",
+];
 
 /// Modules of the standard library that look at the world.
 const WORLD: [&str; 6] = ["fs", "net", "time", "env", "process", "thread"];

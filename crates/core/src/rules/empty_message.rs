@@ -38,8 +38,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         // The last reply may be empty; its field has to be there.
         let there = matches!(message.content, Content::Text | Content::List);
         let final_assistant = at == last && message.role.is_assistant();
-        if final_assistant
-            && there
+        // Claude Code sends instructions without words: what they change stands in fields beside.
+        let bare_system = message.role.is_system() && message.content == Content::List;
+        if (final_assistant && there || bare_system)
             && view.profile() == Profile::Anthropic
             && view.layout() == Layout::Blocks
         {

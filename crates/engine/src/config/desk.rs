@@ -207,6 +207,19 @@ impl<'w> Desk<'w> {
         })
     }
 
+    /// A list of texts in the file, or one text.
+    pub(super) fn text_or_texts(
+        &mut self,
+        part: &mut Part<'_>,
+        key: &'static str,
+    ) -> Vec<(String, Origin)> {
+        let one = part.take(key).and_then(|found| Some((found.scalar()?, found.origin())));
+        match one {
+            Some(one) => vec![one],
+            None => self.texts(part, key),
+        }
+    }
+
     /// A table of texts in the file.
     pub(super) fn pairs(
         &mut self,

@@ -12,6 +12,7 @@ pub(super) enum Kind {
     Anthropic,
     Gemini,
     Scripted,
+    ClaudeCode,
 }
 
 impl Word for Kind {
@@ -22,6 +23,7 @@ impl Word for Kind {
             ("anthropic", Kind::Anthropic),
             ("gemini", Kind::Gemini),
             ("scripted", Kind::Scripted),
+            ("claude-code", Kind::ClaudeCode),
         ]
     }
 }
@@ -40,6 +42,7 @@ impl Kind {
             Kind::Anthropic => &["claude-*"],
             Kind::Gemini => &["gemini-*"],
             Kind::Scripted => &["scripted*"],
+            Kind::ClaudeCode => &["claude-code"],
         }
     }
 
@@ -48,7 +51,7 @@ impl Kind {
         match self {
             Kind::Openai => vec![Wire::OpenaiChat, Wire::OpenaiResponses],
             Kind::Compatible => vec![Wire::OpenaiChat],
-            Kind::Anthropic => vec![Wire::Anthropic],
+            Kind::Anthropic | Kind::ClaudeCode => vec![Wire::Anthropic],
             Kind::Gemini => vec![Wire::Gemini],
             Kind::Scripted => {
                 vec![Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini]
@@ -62,7 +65,7 @@ impl Kind {
             Kind::Openai | Kind::Compatible => Style::Openai,
             Kind::Anthropic => Style::Anthropic,
             Kind::Gemini => Style::Gemini,
-            Kind::Scripted => Style::Plain,
+            Kind::Scripted | Kind::ClaudeCode => Style::Plain,
         }
     }
 
@@ -72,7 +75,7 @@ impl Kind {
             Kind::Openai => Some("https://api.openai.com/v1"),
             Kind::Anthropic => Some("https://api.anthropic.com"),
             Kind::Gemini => Some("https://generativelanguage.googleapis.com"),
-            Kind::Compatible | Kind::Scripted => None,
+            Kind::Compatible | Kind::Scripted | Kind::ClaudeCode => None,
         }
     }
 
@@ -82,7 +85,7 @@ impl Kind {
             Kind::Openai => &["OPENAI_API_KEY"],
             Kind::Anthropic => &["ANTHROPIC_API_KEY"],
             Kind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            Kind::Compatible | Kind::Scripted => &[],
+            Kind::Compatible | Kind::Scripted | Kind::ClaudeCode => &[],
         }
     }
 }

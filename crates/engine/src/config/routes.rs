@@ -43,7 +43,7 @@ impl Config {
                     let known = foxwedge_scripted::MODELS.into_iter();
                     known.filter(|name| fits(&route.model, name).is_some()).for_each(&mut add);
                 }
-                (true, Reach::Network(_)) => {}
+                (true, Reach::Network(_) | Reach::Agent(_)) => {}
             }
         }
         names

@@ -1,5 +1,6 @@
 //! Whole configurations: file text, variables and flags in; a configuration or complaints out.
 
+mod agents;
 mod complaints;
 mod layers;
 mod secret_text;

@@ -6,7 +6,7 @@ use foxwedge_core::{Profile, Wire};
 use http::{HeaderName, HeaderValue};
 
 use super::{
-    Addresses, Key, Origin, Reach, Upstream, address,
+    Addresses, Key, Origin, Reach, Upstream, address, agent,
     desk::{Desk, Part, cut},
     kinds::Kind,
     secrets::{self, HIDDEN, Ways},
@@ -44,7 +44,10 @@ pub(super) fn listed(
             None
         }
     };
-    let read = body(desk, &mut part, kind, &origin);
+    let read = match kind {
+        Some(Kind::ClaudeCode) => agent::claude_code(desk, &mut part, &origin),
+        Some(_) | None => body(desk, &mut part, kind, &origin),
+    };
     part.block.settings.sort_by_key(|setting| place(&setting.key));
     desk.close(part);
     let (name, kind, mut upstream) = (name?, kind?, read?);
@@ -135,8 +138,28 @@ fn body(
 
 /// Where a key stands when an upstream is shown.
 fn place(key: &str) -> usize {
-    const ORDER: [&str; 9] =
-        ["name", "kind", "base_url", "private", "key", "key_file", "profile", "speaks", "tries"];
+    const ORDER: [&str; 20] = [
+        "name",
+        "kind",
+        "base_url",
+        "private",
+        "key",
+        "key_file",
+        "command",
+        "folder",
+        "state",
+        "tools",
+        "permissions",
+        "bare",
+        "asks",
+        "most",
+        "idle",
+        "start",
+        "turn",
+        "profile",
+        "speaks",
+        "tries",
+    ];
     ORDER.iter().position(|known| *known == key).unwrap_or(ORDER.len())
 }
 

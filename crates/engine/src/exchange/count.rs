@@ -14,7 +14,7 @@ use super::{
     prepare::prepare,
     reply::Reply,
 };
-use crate::{Answered, Asked, Body, Fault, Kind, Told};
+use crate::{Answered, Asked, Body, Fault, Kind, Told, config::Reach};
 
 /// The longest count of an upstream.
 const MOST: usize = 64 << 10;
@@ -26,7 +26,9 @@ pub(super) async fn count(
 ) -> Result<Answered, Fault> {
     let mut prepared = prepare(engine, asked).inspect_err(|fault| note_refusal(fault, told))?;
     note(&prepared, told);
-    if prepared.wire != Wire::Anthropic {
+    let counts = prepared.wire == Wire::Anthropic
+        && !matches!(prepared.route.upstream.reach, Reach::Agent(_));
+    if !counts {
         let tokens = text(&prepared.guarded.body)
             .ok()
             .and_then(|source| engine.scales.weigh(source, prepared.wire, &prepared.model))

@@ -37,6 +37,8 @@ pub(super) struct Prepared {
     pub(super) chain: Vec<u128>,
     /// Ids of the calls that the end of the history answers.
     pub(super) answers: Vec<Arc<str>>,
+    /// Those of them whose answer says that the tool failed.
+    pub(super) failed: Vec<Arc<str>>,
     pub(super) naming: Naming,
     /// The same for the same body.
     pub(super) fingerprint: u128,
@@ -94,7 +96,13 @@ fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> 
     let reading = again_for(source, &route, from, wire, reading)?;
     let judging =
         Judging { body: &body, reading: &reading, from, to: wire, route: &route, model: &model };
-    let guarded = guard(judging, &engine.scales).map_err(|refusal| refused(refusal, &body))?;
+    let guarded = match &route.upstream.reach {
+        Reach::Network(_) | Reach::Scripted => {
+            guard(judging, &engine.scales).map_err(|refusal| refused(refusal, &body))?
+        }
+        // An agent that goes on has the history; one that has to be started gets a sound one.
+        Reach::Agent(_) => Guarded::untouched(body.clone()),
+    };
 
     let envelope = &reading.envelope;
     let counts = asked.face == Face::CountTokens;
@@ -104,10 +112,11 @@ fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> 
         include_usage: envelope.include_usage.unwrap_or(false) || from != Wire::OpenaiChat,
         most: envelope.max_output,
         chain: if counts { Vec::new() } else { reading.chain(scope) },
-        answers: answers(&reading),
+        answers: answers(&reading, |_| true),
+        failed: failed(&reading, from),
         naming: naming(&asked.headers, envelope),
         fingerprint: fingerprint(asked, scope),
-        repeated: repeated(engine.config.sessions.again, &asked.headers),
+        repeated: repeated(again(engine.config.sessions.again, &route), &asked.headers),
         named_later: (!keeps && from == Wire::OpenaiResponses && envelope.store != Some(false))
             .then(|| body.clone()),
         route,
@@ -165,14 +174,34 @@ fn refuse_stateful(envelope: &Envelope<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Ids of the calls that the end of the history answers.
-fn answers(reading: &Reading<'_>) -> Vec<Arc<str>> {
+/// Ids of the calls whose answer is marked as a failure. Only one format has a mark for that.
+fn failed(reading: &Reading<'_>, wire: Wire) -> Vec<Arc<str>> {
+    #[derive(serde::Deserialize)]
+    struct Block {
+        is_error: Option<bool>,
+    }
+    if wire != Wire::Anthropic {
+        return Vec::new();
+    }
+    answers(reading, |block| {
+        // Most answers have no mark, and need no closer look.
+        block.contains("\"is_error\"")
+            && serde_json::from_str(block).is_ok_and(|block: Block| block.is_error == Some(true))
+    })
+}
+
+/// Ids of the calls that the end of the history answers, if their block is wanted.
+fn answers(reading: &Reading<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Arc<str>> {
     let draft = &reading.draft;
-    let tail = draft.messages.iter().rev().take_while(|message| !message.role.is_assistant());
+    let last = draft.messages.iter().rposition(|message| message.role.is_assistant());
+    let tail = draft.messages.iter().skip(last.map_or(0, |last| last + 1));
     let parts = tail.flat_map(|message| draft.parts_of(message));
-    let mut ids: Vec<Arc<str>> = parts
+    parts
         .filter_map(|part| match &part.kind {
-            PartKind::Answer(answer) => answer.id.as_deref().map(Arc::from),
+            PartKind::Answer(answer) => {
+                let id = answer.id.as_deref().filter(|_| wanted(part.span.of(draft.source)));
+                id.map(Arc::from)
+            }
             PartKind::Text(_)
             | PartKind::Media
             | PartKind::Reasoning(_)
@@ -181,9 +210,7 @@ fn answers(reading: &Reading<'_>) -> Vec<Arc<str>> {
             | PartKind::ServerAnswer(_)
             | PartKind::Other => None,
         })
-        .collect();
-    ids.reverse();
-    ids
+        .collect()
 }
 
 fn naming(headers: &HeaderMap, envelope: &Envelope<'_>) -> Naming {
@@ -204,6 +231,14 @@ fn fingerprint(asked: &Asked, scope: u128) -> u128 {
     let key = asked.headers.get("idempotency-key").map_or(&[][..], HeaderValue::as_bytes);
     let seed = xxh3_64_with_seed(key, scope as u64 ^ asked.face as u64);
     xxh3_128_with_seed(&asked.body, seed)
+}
+
+/// What counts as asking again. An agent does what it is told: the same again is told once.
+fn again(again: Again, route: &Route) -> Again {
+    match (&route.upstream.reach, again) {
+        (Reach::Agent(_), Again::Marked | Again::Identical) => Again::Identical,
+        (Reach::Network(_) | Reach::Scripted, again) | (Reach::Agent(_), again) => again,
+    }
 }
 
 /// Whether the client says that it asks again.
@@ -227,7 +262,7 @@ fn unknown(model: &str) -> Fault {
     Fault::new(Kind::NotFound, "model_not_found", words).at("model")
 }
 
-fn unreadable(body: &[u8], error: &ReadError) -> Fault {
+pub(super) fn unreadable(body: &[u8], error: &ReadError) -> Fault {
     if let ReadError::TooMany { .. } = error {
         return Fault::new(Kind::TooLarge, "too_many_messages", format!("the request has {error}"));
     }
@@ -237,7 +272,7 @@ fn unreadable(body: &[u8], error: &ReadError) -> Fault {
     Fault::new(Kind::Request, "invalid_body", words)
 }
 
-fn refused(refusal: Refusal, body: &Bytes) -> Fault {
+pub(super) fn refused(refusal: Refusal, body: &Bytes) -> Fault {
     match refusal {
         Refusal::Unreadable(error) => unreadable(body, &error),
         Refusal::Findings(report) => findings(&report),
@@ -276,4 +311,26 @@ fn findings(report: &Report) -> Fault {
 /// A name as it may stand in an error: short and printable.
 pub(super) fn shortened(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_marked_as_failures_are_told() {
+        let blocks = [
+            r#"{"type":"tool_result","tool_use_id":"a","content":"x","is_error":true}"#,
+            r#"{"type":"tool_result","tool_use_id":"b","is_error": false,"content":"x"}"#,
+            r#"{"type":"tool_result","tool_use_id":"c","content":"{\"is_error\":true}"}"#,
+            r#"{"is_error" : true,"tool_use_id":"d","type":"tool_result","content":[]}"#,
+        ];
+        let body =
+            format!(r#"{{"messages":[{{"role":"user","content":[{}]}}]}}"#, blocks.join(","));
+        let wanted = want(foxwedge_core::Profile::Anthropic);
+        let reading = read(&body, Wire::Anthropic, wanted).expect("a document");
+        let told = |ids: Vec<Arc<str>>| ids.join(" ");
+        assert_eq!(told(answers(&reading, |_| true)), "a b c d");
+        assert_eq!(told(failed(&reading, Wire::Anthropic)), "a d");
+    }
 }

@@ -17,7 +17,13 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Inner, Work, prepare::Prepared};
-use crate::{Asked, BodyError, body::Coming, http::Incoming, record::Ended, session::Stored};
+use crate::{
+    Asked, BodyError,
+    body::Coming,
+    http::{Incoming, PING},
+    record::Ended,
+    session::Stored,
+};
 
 /// Replies up to this size are kept for clients that ask again.
 const KEPT: usize = 256 << 10;
@@ -79,6 +85,10 @@ impl Relay {
     /// Bytes of the upstream: what the client gets for them.
     fn take(&mut self, bytes: Bytes) -> Bytes {
         let Some(work) = &mut self.work else { return Bytes::new() };
+        // Somebody is still at work: that is no part of the reply, and said in every format.
+        if bytes == PING {
+            return bytes;
+        }
         let recording = &mut work.recording;
         let out = match &mut self.way {
             Way::Same(watcher) => {
@@ -141,7 +151,7 @@ impl Relay {
                 let body = self.kept.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let stored = body.map(|body| Stored { status: StatusCode::OK, headers, body });
-                work.held.settle(tip, reply.id.as_deref(), stored);
+                work.settle(tip, reply.id.as_deref(), stored);
                 Some(tip)
             }
             (_, Ended::Replied | Ended::Failed | Ended::Cut) => None,

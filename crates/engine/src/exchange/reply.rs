@@ -92,7 +92,7 @@ pub(super) fn fault(fault: &Fault, face: Face, request: &str, mut told: Told) ->
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     let body = Body::whole(fault.body(face.wire(), request));
-    Answered { status: fault.kind.status(), headers, body, told }
+    Answered { status: fault.status(), headers, body, told }
 }
 
 /// A reply that was given before.

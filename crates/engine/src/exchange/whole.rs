@@ -78,7 +78,7 @@ pub(super) async fn whole(
     }
     if let Some((tip, id)) = &settled {
         let stored = Stored { status, headers: ours.clone(), body: body.clone() };
-        work.held.settle(*tip, id.as_deref(), Some(stored));
+        work.settle(*tip, id.as_deref(), Some(stored));
     }
     work.span.ended(ended);
     work.recording.ended(ended, settled.map(|(tip, _)| tip));

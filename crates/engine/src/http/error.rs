@@ -114,6 +114,11 @@ impl HttpError {
         HttpError { stage, kind, reached, detail, source: Some(Box::new(error)) }
     }
 
+    /// It is none of those that are asked over a network.
+    pub(crate) fn no_network() -> HttpError {
+        HttpError::before(Stage::Address, Kind::Forbidden, "it is not asked over a network")
+    }
+
     /// With what lies beneath.
     pub(super) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> HttpError {
         self.source = Some(source.into());

@@ -1,6 +1,7 @@
 //! The body of a reply, as it comes.
 
 mod scripted;
+mod told;
 
 use std::{
     fmt,
@@ -23,6 +24,8 @@ use crate::http::{
 };
 
 use scripted::Scripted;
+use told::Told;
+pub(crate) use told::{PING, Piece};
 
 /// Pieces up to this size are copied when a body is read whole, so that they do not keep a larger
 /// block of memory.
@@ -36,6 +39,7 @@ pub struct Incoming(Source);
 enum Source {
     Network(Flow),
     Scripted(Box<Scripted>),
+    Told(Box<Told>),
     Ended,
 }
 
@@ -45,13 +49,25 @@ impl Incoming {
         Incoming(Source::Scripted(Box::new(Scripted::new(play))))
     }
 
+    /// A reply that somebody here tells.
+    pub(crate) fn told(first: Piece, rest: tokio::sync::mpsc::Receiver<Piece>) -> Incoming {
+        Incoming(Source::Told(Box::new(Told::new(first, rest))))
+    }
+
+    /// A reply that is there already.
+    pub(crate) fn ready(bytes: Bytes) -> Incoming {
+        let (_, nothing) = tokio::sync::mpsc::channel(1);
+        Incoming::told(Piece::Last(bytes), nothing)
+    }
+
     /// The same, but broken off when nothing comes for so long.
     #[must_use]
     pub fn with_idle(mut self, idle: Duration) -> Incoming {
         match &mut self.0 {
             Source::Network(flow) => flow.idle = idle,
             Source::Scripted(scripted) => scripted.idle = idle,
-            Source::Ended => {}
+            // Whoever tells it looks at the time.
+            Source::Told(_) | Source::Ended => {}
         }
         self
     }
@@ -73,6 +89,7 @@ impl Incoming {
         let next = match &mut self.0 {
             Source::Network(flow) => flow.poll_next(context),
             Source::Scripted(scripted) => scripted.poll_next(context),
+            Source::Told(told) => told.poll_next(context),
             Source::Ended => return Poll::Ready(None),
         };
         let over = match (&next, &self.0) {
@@ -80,7 +97,9 @@ impl Incoming {
             (Poll::Ready(None | Some(Err(_))), _) => true,
             // With the last bytes the connection is free; nobody needs to ask again for that.
             (Poll::Ready(Some(Ok(_))), Source::Network(flow)) => flow.decoder == Decoder::Ended,
-            (Poll::Ready(Some(Ok(_))), Source::Scripted(_) | Source::Ended) => false,
+            (Poll::Ready(Some(Ok(_))), Source::Scripted(_) | Source::Told(_) | Source::Ended) => {
+                false
+            }
         };
         if over && let Source::Network(flow) = std::mem::replace(&mut self.0, Source::Ended) {
             flow.rest();
@@ -97,7 +116,7 @@ impl Incoming {
     pub fn length(&self) -> Option<u64> {
         match &self.0 {
             Source::Network(Flow { decoder: Decoder::Length(length), .. }) => Some(*length),
-            Source::Network(_) | Source::Scripted(_) => None,
+            Source::Network(_) | Source::Scripted(_) | Source::Told(_) => None,
             Source::Ended => Some(0),
         }
     }
@@ -144,6 +163,7 @@ impl fmt::Debug for Incoming {
         formatter.write_str(match self.0 {
             Source::Network(_) => "Incoming::Network",
             Source::Scripted(_) => "Incoming::Scripted",
+            Source::Told(_) => "Incoming::Told",
             Source::Ended => "Incoming::Ended",
         })
     }

@@ -11,14 +11,20 @@ use super::block::left_out;
 /// Bytes of one answer that are kept.
 const MOST: usize = 256 << 10;
 
-/// Answers of which nothing is known but that they came.
-pub(super) fn bare(calls: &[Arc<str>]) -> Vec<ToolResult> {
-    calls.iter().map(|call| result(call, How::Ok, None)).collect()
+/// Answers of which nothing is known but that they came, and which of them say that a tool failed.
+pub(super) fn bare(calls: &[Arc<str>], failed: &[Arc<str>]) -> Vec<ToolResult> {
+    let how = |call| if failed.contains(call) { How::Error } else { How::Ok };
+    calls.iter().map(|call| result(call, how(call), None)).collect()
 }
 
 /// Answers with what they say, as far as the body can be read.
-pub(super) fn read(calls: &[Arc<str>], body: &[u8], wire: Wire) -> Vec<ToolResult> {
-    let mut results = bare(calls);
+pub(super) fn read(
+    calls: &[Arc<str>],
+    failed: &[Arc<str>],
+    body: &[u8],
+    wire: Wire,
+) -> Vec<ToolResult> {
+    let mut results = bare(calls, failed);
     let Some(history) = std::str::from_utf8(body).ok().and_then(|it| canon::decode(it, wire).ok())
     else {
         return results;

@@ -122,8 +122,8 @@ impl Desk {
             },
         };
         let results = match &begin.body {
-            Some((body, wire)) => answers::read(&begin.answered, body, *wire),
-            None => answers::bare(&begin.answered),
+            Some((body, wire)) => answers::read(&begin.answered, &begin.failed, body, *wire),
+            None => answers::bare(&begin.answered, &begin.failed),
         };
         results.into_iter().for_each(|result| live.tell(begin.at, Body::Result(result)));
         begin.cards.into_iter().for_each(|card| live.tell(begin.at, card));

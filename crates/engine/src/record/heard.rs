@@ -198,6 +198,13 @@ impl Heard {
         }
     }
 
+    /// Begins before anything was said: something else may happen first.
+    pub(super) fn early(&mut self) -> Vec<Told> {
+        self.begin();
+        self.bytes = 0;
+        std::mem::take(&mut self.told)
+    }
+
     fn begin(&mut self) {
         if !self.began {
             self.began = true;

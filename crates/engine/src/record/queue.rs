@@ -64,6 +64,8 @@ pub(super) struct Beginning {
     pub(super) wire: Wire,
     /// Calls of the run that it answers.
     pub(super) answered: Vec<Arc<str>>,
+    /// Calls whose answer says that the tool failed.
+    pub(super) failed: Vec<Arc<str>>,
     /// The body, where it is to be kept what the answers say.
     pub(super) body: Option<(Bytes, Wire)>,
     pub(super) cards: Vec<Body>,
@@ -178,6 +180,18 @@ impl Queue {
     pub(super) fn forget(&self, session: &Arc<str>, run: &str) {
         let note = Note::Of(session.clone(), What::Forget(run.into()));
         let _ = self.sender.try_send(note);
+    }
+
+    /// Something happens beside the replies of a run.
+    pub(super) fn beside(&self, session: &Arc<str>, run: &Arc<str>, told: Told) {
+        if self.bytes.load(Ordering::Relaxed) > BYTES {
+            return;
+        }
+        let note = Note::Of(session.clone(), What::More(run.clone(), vec![told]));
+        let weight = weight(&note);
+        if self.sender.try_send(note).is_ok() {
+            self.bytes.fetch_add(weight, Ordering::Relaxed);
+        }
     }
 
     /// Waits until everything before is written.

@@ -1,6 +1,6 @@
 //! A request that is at work: what happens in it, handed on as it happens.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_core::Wire;
@@ -13,6 +13,7 @@ use super::{
     heard::Heard,
     now,
     queue::{Closing, Ending, Line, Told, Whole},
+    side::Side,
     waiting::Wait,
 };
 use crate::{
@@ -89,6 +90,22 @@ impl Recording {
         &self.place.run
     }
 
+    /// A way into the run for what happens beside the reply; none if nothing is kept.
+    pub(crate) fn side(&mut self) -> Option<Side> {
+        let line = self.line.as_mut()?;
+        let told = self.heard.early();
+        if !told.is_empty() {
+            self.recorder.0.more(line, told);
+        }
+        Some(Side {
+            queue: self.recorder.0.queue.clone(),
+            session: self.session.clone(),
+            run: self.place.run.clone(),
+            content: self.recorder.0.config.content,
+            asked: HashMap::new(),
+        })
+    }
+
     /// Something happens in a reply that comes in pieces.
     pub fn see(&mut self, event: &Event<'_>) {
         let Some(line) = &mut self.line else {
@@ -154,6 +171,8 @@ impl Recording {
         let said = self.heard.finish(&ending);
         if let (Ending::Waits, Whole::Yes) = (&ending, line.whole()) {
             let mut calls = std::mem::take(&mut self.place.open);
+            // Calls that are still open may have been listed once more.
+            calls.retain(|call| !said.calls.contains(call));
             calls.extend(said.calls);
             let run = self.place.run.clone();
             let due = Instant::now() + inner.call;

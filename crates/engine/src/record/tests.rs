@@ -4,6 +4,7 @@ mod stories;
 mod content;
 mod overflow;
 mod restart;
+mod beside;
 
 use foxwedge_core::Family;
 use foxwedge_dialect::{
@@ -41,13 +42,16 @@ impl Bench {
         Bench { store, recorder, meter }
     }
 
-    /// A request begins that answers these calls, in that body.
+    /// A request begins that answers these calls, in that body. `a!`: the tool has failed.
     fn begin(&self, session: &str, answers: &[&str], body: &str) -> Recording {
         self.guarded(session, answers, body, &untouched(body))
     }
 
     fn guarded(&self, session: &str, answers: &[&str], body: &str, guarded: &Guarded) -> Recording {
-        let answers: Vec<Arc<str>> = answers.iter().map(|id| Arc::from(*id)).collect();
+        let failed = answers.iter().filter_map(|id| id.strip_suffix('!'));
+        let failed: Vec<Arc<str>> = failed.map(Arc::from).collect();
+        let answers: Vec<Arc<str>> =
+            answers.iter().map(|id| Arc::from(id.trim_end_matches('!'))).collect();
         self.recorder.begin(Begin {
             session: &session.into(),
             forked: None,
@@ -56,6 +60,7 @@ impl Bench {
             model: &"model-1".into(),
             agent: Some("agent/1.0"),
             answers: &answers,
+            failed: &failed,
             before: &Bytes::copy_from_slice(body.as_bytes()),
             guarded,
             mode: Mode::Fix,

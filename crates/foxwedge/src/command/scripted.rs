@@ -1,18 +1,30 @@
-//! `foxwedge scripted`: the built-in model as a provider of its own.
+//! `foxwedge scripted`: the built-in model as a provider of its own, and as an agent.
 
-use std::process::ExitCode;
+mod agent;
+mod replay;
+
+use std::{net::SocketAddr, process::ExitCode};
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 
 use crate::{
-    cli::ScriptedArgs,
+    cli::{Scripted, ScriptedArgs},
     say::{self, Trouble},
 };
 
-/// Serves until somebody asks it to end.
 pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
-    let address = args.listen;
+    match args.other {
+        None => serve(args.listen),
+        Some(Scripted::Agent(args)) => match &args.replay {
+            Some(file) => replay::run(file, args.speed),
+            None => agent::run(args),
+        },
+    }
+}
+
+/// Serves until somebody asks it to end.
+fn serve(address: SocketAddr) -> anyhow::Result<ExitCode> {
     if !address.ip().is_loopback() {
         let help = "it asks nobody for a key; `--listen 127.0.0.1:4178` is an address of this machine only";
         let message = format!("the scripted model does not listen at {address}");

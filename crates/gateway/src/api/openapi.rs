@@ -28,6 +28,7 @@ mod tests {
             "/v1/runs",
             "/v1/runs/{id}",
             "/v1/runs/{id}/events",
+            "/v1/runs/{id}/answers",
             "/v1/repairs",
             "/v1/repairs/{id}",
             "/health",
@@ -40,8 +41,9 @@ mod tests {
             "/",
         ];
         let others = others.map(|path| (Method::GET, path.to_owned()));
-        let stop = (Method::POST, "/v1/runs/{id}/stop".to_owned());
-        faces.into_iter().chain(others).chain([stop]).collect()
+        let posts = ["/v1/runs/{id}/stop", "/v1/runs/{id}/answers"];
+        let posts = posts.map(|path| (Method::POST, path.to_owned()));
+        faces.into_iter().chain(others).chain(posts).collect()
     }
 
     fn document() -> Value {

@@ -35,6 +35,7 @@ pub(super) async fn stop(app: &App, call: &Call<'_>, id: &str) -> Result<Reply, 
     let wish = Body::Stop(Stop { grace: 0 });
     let done = close(&*app.store, id, wish, Authority::Operator).await.map_err(trouble)?;
     app.engine.recorder().forget(id);
+    app.engine.release(id);
     Ok(match done {
         Finalized::Won(row) => told(&row, true),
         Finalized::Lost(row) => told(&row, false),

@@ -11,6 +11,7 @@ fn only_these_paths_lead_to_something() {
         ("/v1/runs/a", Some(Place::Run("a"))),
         ("/v1/runs/a/events", Some(Place::Events("a"))),
         ("/v1/runs/a/stop", Some(Place::Stop("a"))),
+        ("/v1/runs/a/answers", Some(Place::Answers("a"))),
         ("/v1/repairs", Some(Place::Repairs)),
         ("/v1/repairs/a", Some(Place::Repair("a"))),
         ("/v1/runs/a/events/b", None),

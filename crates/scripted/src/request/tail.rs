@@ -92,7 +92,7 @@ fn anthropic(message: &Value) -> Vec<Said> {
             Some(Value::Array(blocks)) => blocks
                 .iter()
                 .map(|block| match text(block, "type") {
-                    Some("text") => Said::Words(text(block, "text").unwrap_or_default().to_owned()),
+                    Some("text") => words(text(block, "text").unwrap_or_default()),
                     Some("tool_result") => {
                         Said::Answer(said(given(block, "content").unwrap_or(&Value::Null)))
                     }
@@ -103,6 +103,15 @@ fn anthropic(message: &Value) -> Vec<Said> {
             None => Vec::new(),
         },
         _ => Vec::new(),
+    }
+}
+
+/// What the user says. Agents put reminders of their own between the user's words.
+fn words(text: &str) -> Said {
+    let inner = text.trim().strip_prefix("<system-reminder>");
+    match inner.and_then(|inner| inner.strip_suffix("</system-reminder>")) {
+        Some(_) => Said::Nothing,
+        None => Said::Words(text.to_owned()),
     }
 }
 
@@ -124,4 +133,24 @@ fn gemini(content: &Value) -> Vec<Said> {
         }
     });
     parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reminders_of_agents_are_not_what_the_user_says() {
+        let reminder = "<system-reminder>\nit is Sunday\n</system-reminder>\n";
+        let table = [
+            (json!([{ "type": "text", "text": reminder }, { "type": "text", "text": "hi" }]), "hi"),
+            (json!([{ "type": "text", "text": "<system-reminder> hi" }]), "<system-reminder> hi"),
+        ];
+        for (content, expected) in table {
+            let request = json!({ "messages": [{ "role": "user", "content": content }] });
+            assert_eq!(read(Wire::Anthropic, &request).words, expected);
+        }
+    }
 }

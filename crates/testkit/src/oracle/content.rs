@@ -32,7 +32,11 @@ fn empty_message(case: &Case<'_>) -> Vec<String> {
                     && Some(index) == last
                     && message.role == Role::Assistant
                     && content.is_some();
-                let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill;
+                // Claude Code sends such instructions, with fields beside their empty content.
+                let bare = case.under(&[Anthropic])
+                    && message.role == Role::System
+                    && content.is_some_and(Value::is_array);
+                let applies = case.under(&[Anthropic, Bedrock, Strict]) && !prefill && !bare;
                 let blank = content.and_then(Value::as_str).is_some_and(|it| it.trim().is_empty());
                 applies && (nothing(content) || blank)
             }

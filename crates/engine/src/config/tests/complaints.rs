@@ -72,7 +72,7 @@ foxwedge.toml:18: `access.origins`: "https://a/b": this is no origin | write ori
 foxwedge.toml:22: `upstream.one.base_url`: it holds a user or a password | keys go into `key` or `key_file`
 foxwedge.toml:23: `upstream.one.key`: the secret is empty
 foxwedge.toml:25: `upstream.name`: there is another `one` | give each upstream a name of its own
-foxwedge.toml:26: `upstream.kind`: "opnai" does not fit | it is one of `openai`, `openai-compatible`, `anthropic`, `gemini`, `scripted`
+foxwedge.toml:26: `upstream.kind`: "opnai" does not fit | it is one of `openai`, `openai-compatible`, `anthropic`, `gemini`, `scripted`, `claude-code`
 foxwedge.toml:27: `upstream.baseurl`: there is no such key | did you mean `base_url`?
 foxwedge.toml:28: `upstream.two.base_url`: it is missing | `base_url = "https://api.example.com/v1"`
 foxwedge.toml:32: `upstream.two.key_file`: `key` is given, too | keep one of the two
@@ -126,6 +126,34 @@ const ONE: &[(&str, &str)] = &[
     (
         "[[route]]\nmodel = \"a\"\nupstream = \"scripted\"\nwindow = 0",
         "foxwedge.toml:4: `route.a.window`: it has to be more",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\nbase_url = \"https://x\"",
+        "foxwedge.toml:4: `upstream.a.base_url`: there is no such key | known here: ",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\ncommand = []",
+        "foxwedge.toml:1: `upstream.a.command`: it is empty | `command = ",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\ncommand = \" \"",
+        "foxwedge.toml:4: `upstream.a.command`: there is nothing to start",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\nbare = \"no\"",
+        "foxwedge.toml:4: `upstream.a.bare`: \"no\" does not fit | it is true or false",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\nmost = 0",
+        "foxwedge.toml:4: `upstream.a.most`: it has to be more",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\nenv = [\"A=B\"]",
+        "foxwedge.toml:4: `upstream.a.env`: \"A=B\" is no name of a variable",
+    ),
+    (
+        "[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\nset = { K = \"env:NOT_SET\" }",
+        "foxwedge.toml:4: `upstream.a.set.K`: the variable NOT_SET is not set",
     ),
     ("listen = ", "foxwedge.toml:1: "),
     ("[limits\n", "foxwedge.toml:1: "),
@@ -218,6 +246,20 @@ fn others_who_may_read_or_change_secrets_are_told() {
     assert_eq!(
         here.complaints(),
         ["warning: foxwedge.toml:4: `upstream.o.key_file`: others may read `/k` | `chmod 600 /k`"]
+    );
+}
+
+#[test]
+fn an_agent_that_cannot_ask_what_it_should_is_told() {
+    let agent = |more: &str| {
+        let text = format!("[[upstream]]\nname = \"a\"\nkind = \"claude-code\"\n{more}");
+        Here::new().saying(&text).complaints()
+    };
+    assert!(agent("").is_empty() && agent("asks = true\nbare = false").is_empty());
+    let told = agent("asks = true");
+    assert!(
+        told[0].starts_with("warning: foxwedge.toml:4: `upstream.a.asks`: a bare agent"),
+        "{told:?}"
     );
 }
 

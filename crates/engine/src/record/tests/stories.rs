@@ -33,10 +33,18 @@ async fn words_calls_answers_and_a_text_are_one_run() {
 #[tokio::test]
 async fn every_way_to_end_has_its_outcome() {
     type Story = fn(&Bench);
-    let table: [(&str, Story, &[&str]); 17] = [
+    let table: [(&str, Story, &[&str]); 18] = [
         ("a text", |bench| whole(bench.begin("s", &[], ""), "hi", &[], 1), &["completed"]),
         ("nothing", |bench| whole(bench.begin("s", &[], ""), "", &[], 1), &["no_text"]),
         ("only space", |bench| whole(bench.begin("s", &[], ""), " \n", &[], 1), &["no_text"]),
+        (
+            "an answer that says that its tool failed",
+            |bench| {
+                whole(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "{}")], 1);
+                whole(bench.begin("s", &["a!", "b"], ""), "hi", &[], 2);
+            },
+            &["completed, 1 succeeded, 1 failed"],
+        ),
         (
             "words instead of answers",
             |bench| {

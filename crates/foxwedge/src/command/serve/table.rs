@@ -90,6 +90,7 @@ fn asked(loaded: &Loaded, upstream: &Upstream) -> [String; 4] {
     let block = loaded.blocks.iter().find(named);
     let address = match &upstream.reach {
         Reach::Scripted => "built in".to_owned(),
+        Reach::Agent(agent) => format!("runs {}", told(&agent.command.join(" "))),
         Reach::Network(_) => block
             .and_then(|block| find(block, "base_url"))
             .map_or(String::new(), |setting| plain(&setting.value)),

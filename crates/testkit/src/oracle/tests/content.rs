@@ -54,6 +54,8 @@ fn messages() -> Vec<Row> {
         }
         let prefill = r#"[$u,{"role":"assistant","content":[]}]"#;
         rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"user","content":[]}]"#));
+        let system = r#"[$u,{"role":"system","content":[]},{"role":"assistant","content":"x"}]"#;
+        rows.push(row(301, dialect, "anthropic", system, &system.replace("[]", "\"\"")));
         rows.push(row(301, dialect, "bedrock", "u a", prefill));
         rows.push(row(301, dialect, "anthropic", prefill, r#"[$u,{"role":"assistant"}]"#));
     }

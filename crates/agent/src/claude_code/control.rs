@@ -1,0 +1,152 @@
+//! Requests of the agent: to the tool server it believes to have, and to people.
+
+use serde_json::{Value, json};
+
+use super::pipe::{Pipe, response_line};
+use super::words::text;
+use super::{PREFIX, QUESTIONS, SERVER};
+use crate::{Ask, AskKind, Heard};
+
+/// Said when the agent does not name a version of the tool servers' language.
+const VERSION: &str = "2025-06-18";
+
+impl Pipe {
+    /// A control request.
+    pub(super) fn control(&mut self, line: &Value) -> (Vec<Heard>, Vec<String>) {
+        let (Some(id), Some(request)) = (text(line, "request_id"), line.get("request")) else {
+            return (vec![Heard::Noise], Vec::new());
+        };
+        match text(request, "subtype") {
+            Some("mcp_message") => self.served(id, request),
+            Some("can_use_tool") => self.asked(id, request),
+            Some(_) | None => {
+                let why = "this host does not serve such requests";
+                let line = json!({
+                    "type": "control_response",
+                    "response": {"subtype": "error", "request_id": id, "error": why},
+                });
+                (Vec::new(), vec![line.to_string()])
+            }
+        }
+    }
+
+    /// A request that the agent takes back.
+    pub(super) fn withdrawn(&mut self, line: &Value) -> Vec<Heard> {
+        let Some(ticket) = text(line, "request_id") else { return vec![Heard::Noise] };
+        let wish = self.wishes.remove(ticket).is_some();
+        let question = self.questions.remove(ticket);
+        if wish || question {
+            vec![Heard::Withdrawn { ticket: ticket.to_owned() }]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// A message to the tool server.
+    fn served(&mut self, ticket: &str, request: &Value) -> (Vec<Heard>, Vec<String>) {
+        let Some(message) = request.get("message") else {
+            return (vec![Heard::Noise], Vec::new());
+        };
+        let id = message.get("id").cloned().unwrap_or(Value::Null);
+        let parameters = message.get("params").unwrap_or(&Value::Null);
+        let answer = |answer| (Vec::new(), vec![rpc_line(ticket, &id, answer)]);
+        if text(request, "server_name").is_some_and(|server| server != SERVER) {
+            return answer(Err((-32601, "there is no such server")));
+        }
+        match text(message, "method") {
+            Some("initialize") => {
+                let version = text(parameters, "protocolVersion").unwrap_or(VERSION);
+                answer(Ok(json!({
+                    "protocolVersion": version,
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": SERVER, "version": env!("CARGO_PKG_VERSION")},
+                })))
+            }
+            Some("tools/list") => answer(Ok(json!({"tools": self.tools}))),
+            Some("tools/call") => self.called(ticket, id, parameters),
+            Some("ping") => answer(Ok(json!({}))),
+            Some("notifications/cancelled") => {
+                let cancelled = parameters.get("requestId").unwrap_or(&Value::Null);
+                let found = self.wishes.iter().find(|(_, wish)| *wish == cancelled);
+                let found = found.map(|(ticket, _)| ticket.clone());
+                let heard = found.into_iter().map(|ticket| {
+                    self.wishes.remove(&ticket);
+                    Heard::Withdrawn { ticket }
+                });
+                (heard.collect(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
+            }
+            // Nobody waits for the answer to a notification, but somebody waits for that to the
+            // request that carries it.
+            Some(method) if method.starts_with("notifications/") => {
+                (Vec::new(), vec![rpc_line(ticket, &json!(0), Ok(json!({})))])
+            }
+            Some(_) => answer(Err((-32601, "there is no such method"))),
+            None => answer(Err((-32600, "there is no method"))),
+        }
+    }
+
+    /// A call of a client's tool.
+    fn called(&mut self, ticket: &str, id: Value, parameters: &Value) -> (Vec<Heard>, Vec<String>) {
+        let name = text(parameters, "name").and_then(|inner| self.names.outer(inner));
+        let Some(name) = name.map(str::to_owned) else {
+            let refusal = Err((-32602, "there is no such tool"));
+            return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
+        };
+        if self.wishes.contains_key(ticket) {
+            // The same request once more: it is answered once.
+            return (vec![Heard::Noise], Vec::new());
+        }
+        if !self.room(ticket) {
+            let refusal = Err((-32603, "too many calls are open"));
+            return (Vec::new(), vec![rpc_line(ticket, &id, refusal)]);
+        }
+        let call = parameters.get("_meta").and_then(|meta| text(meta, "claudecode/toolUseId"));
+        let mut heard = self.telling.wish(call);
+        self.wishes.insert(ticket.to_owned(), id);
+        heard.push(Heard::Wants {
+            ticket: ticket.to_owned(),
+            call: call.map(str::to_owned),
+            name,
+            arguments: parameters.get("arguments").cloned().unwrap_or_else(|| json!({})),
+        });
+        (heard, Vec::new())
+    }
+
+    /// A question to a person. The client's tools run at the client's: nobody here is asked.
+    fn asked(&mut self, ticket: &str, request: &Value) -> (Vec<Heard>, Vec<String>) {
+        let tool = text(request, "tool_name").unwrap_or_default();
+        let input = request.get("input").cloned().unwrap_or_else(|| json!({}));
+        if tool.strip_prefix(PREFIX).is_some_and(|inner| self.names.outer(inner).is_some()) {
+            let allow = json!({"behavior": "allow", "updatedInput": input});
+            return (Vec::new(), vec![response_line(ticket, &allow)]);
+        }
+        if self.questions.contains(ticket) {
+            return (vec![Heard::Noise], Vec::new());
+        }
+        if !self.asks || !self.room(ticket) {
+            let deny = json!({"behavior": "deny", "message": "Nobody can be asked."});
+            return (Vec::new(), vec![response_line(ticket, &deny)]);
+        }
+        self.questions.insert(ticket.to_owned());
+        let kind = if tool == QUESTIONS { AskKind::Questions } else { AskKind::Permission };
+        let ask = Ask {
+            ticket: ticket.to_owned(),
+            call: text(request, "tool_use_id").map(str::to_owned),
+            tool: tool.to_owned(),
+            input,
+            kind,
+        };
+        (vec![Heard::Asks(ask)], Vec::new())
+    }
+}
+
+/// The line that carries an answer of the tool server.
+pub(super) fn rpc_line(ticket: &str, id: &Value, answer: Result<Value, (i32, &str)>) -> String {
+    let answer = match answer {
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        Err((code, message)) => {
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+        }
+    };
+    response_line(ticket, &json!({"mcp_response": answer}))
+}

@@ -1,0 +1,73 @@
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use super::*;
+
+fn events(list: &[Value]) -> Vec<Value> {
+    let mut speech = Speech::default();
+    let mut out = Vec::new();
+    for event in list {
+        speech.said(event.clone(), &mut out);
+    }
+    speech.finish(false, &mut out);
+    assert!(speech.is_empty());
+    out
+}
+
+fn start(usage: Value) -> Value {
+    json!({"type": "message_start", "message": {"id": "m", "model": "x", "usage": usage}})
+}
+
+fn stop(reason: &str, usage: Value) -> Value {
+    json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage})
+}
+
+#[test]
+fn usage_is_summed_and_the_last_reason_counts() {
+    let cache =
+        |n| json!({"input_tokens": 10, "output_tokens": 1, "cache_creation": {"ephemeral_5m": n}});
+    let told = events(&[
+        start(cache(5)),
+        stop("tool_use", json!({"output_tokens": 7})),
+        json!({"type": "message_stop"}),
+        start(cache(6)),
+        stop("max_tokens", json!({"output_tokens": 20, "input_tokens": 11})),
+        json!({"type": "message_stop"}),
+    ]);
+    assert_eq!(told.len(), 3);
+    assert_eq!(told[1]["delta"]["stop_reason"], "max_tokens");
+    let usage =
+        json!({"input_tokens": 21, "output_tokens": 27, "cache_creation": {"ephemeral_5m": 11}});
+    assert_eq!(told[1]["usage"], usage);
+}
+
+#[test]
+fn the_agents_own_going_on_is_no_reason_to_stop() {
+    for (reason, expected) in
+        [("tool_use", "end_turn"), ("pause_turn", "end_turn"), ("refusal", "refusal")]
+    {
+        let told = events(&[start(json!({})), stop(reason, json!({}))]);
+        assert_eq!(told[1]["delta"]["stop_reason"], expected);
+    }
+}
+
+#[test]
+fn torn_events_leave_a_whole_message() {
+    let block = json!({"type": "text", "text": ""});
+    let told = events(&[
+        json!({"type": "content_block_delta", "index": 3, "delta": {"type": "text_delta", "text": "lost"}}),
+        json!({"type": "content_block_start", "index": 3, "content_block": block}),
+        json!({"type": "content_block_start", "index": 3, "content_block": block}),
+        json!({"type": "content_block_start", "index": "x", "content_block": block}),
+        json!({"type": "content_block_start", "index": 4}),
+        json!({"type": "content_block_stop", "index": 9}),
+        json!({"type": "error"}),
+        json!(7),
+        start(json!(null)),
+    ]);
+    let kinds: Vec<_> = told.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let block = ["content_block_start", "content_block_stop"];
+    let whole =
+        ["message_start", block[0], block[1], block[0], block[1], "message_delta", "message_stop"];
+    assert_eq!(kinds, whole);
+    assert_eq!((&told[1]["index"], &told[3]["index"]), (&json!(0), &json!(1)));
+}

@@ -1,0 +1,61 @@
+//! What an agent has said and what it was told, for the judge.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_agent::Heard;
+
+/// What is known of it, for the judge.
+#[derive(Default)]
+pub(crate) struct Log {
+    /// Texts it has said, in order.
+    pub(crate) texts: Vec<String>,
+    /// Calls of client's tools it has said or wished for, by name, in order.
+    pub(crate) calls: Vec<String>,
+    /// Calls that it has answered itself so far.
+    pub(crate) closed: HashSet<String>,
+    /// Wishes that wait for an answer, and the names of their calls.
+    pub(crate) wishes: HashMap<String, String>,
+    /// What it was asked by a person.
+    pub(crate) prompts: Vec<String>,
+    /// Answers by the name of the call.
+    pub(crate) answers: Vec<(String, String)>,
+    pub(crate) asks: HashSet<String>,
+}
+
+impl Log {
+    /// It says something.
+    pub(crate) fn hear(&mut self, heard: &Heard) {
+        match heard {
+            Heard::Wants { ticket, name, .. } => {
+                self.wishes.insert(ticket.clone(), name.clone());
+                if !self.calls.contains(name) {
+                    self.calls.push(name.clone());
+                }
+            }
+            Heard::Withdrawn { ticket } => {
+                self.wishes.remove(ticket);
+                self.asks.remove(ticket);
+            }
+            Heard::Closed { call, .. } => {
+                self.closed.insert(call.replace("call_", "f_"));
+            }
+            Heard::Asks(ask) => {
+                self.asks.insert(ask.ticket.clone());
+            }
+            Heard::Said(event) => {
+                if event["type"] == "content_block_start"
+                    && event["content_block"]["type"] == "tool_use"
+                {
+                    let name = event["content_block"]["name"].as_str().unwrap_or("?").to_owned();
+                    if !self.calls.contains(&name) {
+                        self.calls.push(name);
+                    }
+                }
+                if let Some(text) = event["delta"]["text"].as_str() {
+                    self.texts.push(text.to_owned());
+                }
+            }
+            Heard::Ready | Heard::Ended { .. } | Heard::Idle | Heard::Noise => {}
+        }
+    }
+}

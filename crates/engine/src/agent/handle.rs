@@ -1,0 +1,196 @@
+//! A live agent as others see it: what it waits for, how it is told something.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+use foxwedge_agent::{Ask, AskKind, Decision, Phase, Tail};
+use foxwedge_dialect::canon::Renamed;
+use serde_json::Value;
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
+
+use crate::{http::Piece, record::Side};
+
+/// A live agent. It is in the pool for as long as anybody may ask it.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    /// Its session.
+    pub(crate) session: Arc<str>,
+    /// Whose it is.
+    pub(super) owner: Arc<str>,
+    /// The upstream it belongs to.
+    pub(super) upstream: Arc<str>,
+    /// The same for the same tools and instructions.
+    pub(crate) setup: u128,
+    /// Names of tools that it knows under another name.
+    pub(crate) names: Vec<Renamed>,
+    pub(super) commands: mpsc::Sender<Command>,
+    /// Nobody finds it any more.
+    leaving: AtomicBool,
+    /// Its process is gone, and so is everything around it.
+    gone: watch::Sender<bool>,
+    pub(super) shown: Mutex<Shown>,
+}
+
+/// What can be seen of an agent.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) phase: Phase,
+    /// Since when.
+    pub(super) since: Instant,
+    /// Ids of calls that the client has not answered.
+    pub(super) open: Vec<String>,
+    /// Questions that nobody has answered.
+    pub(super) asked: Vec<Ask>,
+    /// What the conversation looks like behind each reply since it was told something: a client
+    /// that goes on behind one of them goes on with it.
+    pub(super) tips: Vec<u128>,
+    /// The run that it works on.
+    pub(super) run: Option<Arc<str>>,
+}
+
+/// Something for an agent.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// A client asks.
+    Request(Box<Asking>),
+    /// A person decides. Whether there was such a question is told back.
+    Decide { ticket: String, decision: Decision, done: oneshot::Sender<bool> },
+    /// Nobody needs it any more.
+    End,
+}
+
+/// A client that asks.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    /// What is new.
+    pub(crate) tail: Tail,
+    /// Where the reply goes. Dropped on the other side: the client is gone.
+    pub(crate) pieces: mpsc::Sender<Piece>,
+    /// The run it belongs to.
+    pub(crate) run: Arc<str>,
+    /// What is told beside the reply goes there.
+    pub(crate) side: Option<Side>,
+}
+
+/// A question that waits for a person.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Question {
+    /// Names it.
+    pub ticket: String,
+    /// Whether a tool may run, or questions with answers to choose from.
+    pub kind: AskKind,
+    /// The agent's name of the tool.
+    pub tool: String,
+    /// The id of the call it is about.
+    pub call: Option<String>,
+    /// What the tool would be given.
+    pub input: Value,
+}
+
+impl Handle {
+    pub(super) fn new(
+        session: Arc<str>,
+        owner: Arc<str>,
+        upstream: Arc<str>,
+        setup: u128,
+        names: Vec<Renamed>,
+        commands: mpsc::Sender<Command>,
+    ) -> Handle {
+        let shown = Shown {
+            phase: Phase::Replying,
+            since: Instant::now(),
+            open: Vec::new(),
+            asked: Vec::new(),
+            tips: Vec::new(),
+            run: None,
+        };
+        let (leaving, shown) = (AtomicBool::new(false), Mutex::new(shown));
+        let gone = watch::Sender::new(false);
+        Handle { session, owner, upstream, setup, names, commands, leaving, gone, shown }
+    }
+
+    /// Which messages of a conversation it has seen: all before this one. `None` if it goes on
+    /// behind none of its replies.
+    pub(crate) fn seen(&self, chain: &[u128]) -> Option<usize> {
+        let shown = self.shown();
+        chain.iter().rposition(|value| shown.tips.contains(value)).map(|last| last + 1)
+    }
+
+    /// Whether it waits for one of these answers.
+    pub(super) fn wants<'a>(&self, answers: impl IntoIterator<Item = &'a str>) -> bool {
+        let shown = self.shown();
+        answers.into_iter().any(|answer| shown.open.iter().any(|open| open == answer))
+    }
+
+    /// Whether calls of it are open.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.shown().open.is_empty()
+    }
+
+    /// A reply of it is whole; behind it the conversation has this value.
+    pub(crate) fn settled(&self, tip: u128) {
+        self.shown().tips.push(tip);
+    }
+
+    /// A client asks. What is not taken comes back as nothing at all: then it has just left.
+    pub(crate) async fn ask(&self, asking: Asking) {
+        let _ = self.commands.send(Command::Request(Box::new(asking))).await;
+    }
+
+    /// A person decides; whether there was such a question.
+    pub(super) async fn decide(&self, ticket: String, decision: Decision) -> bool {
+        let (done, answered) = oneshot::channel();
+        let command = Command::Decide { ticket, decision, done };
+        self.commands.send(command).await.is_ok() && answered.await.unwrap_or(false)
+    }
+
+    /// Whether nobody finds it any more.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// From now on nobody finds it.
+    pub(super) fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Its process is gone, and so is everything around it.
+    pub(super) fn is_gone(&self) {
+        self.gone.send_replace(true);
+    }
+
+    /// Waits until its process is gone.
+    pub(super) async fn wait(&self) {
+        // The sender is here.
+        let _ = self.gone.subscribe().wait_for(|gone| *gone).await;
+    }
+
+    /// Nobody needs it any more.
+    pub(super) fn end(&self) {
+        self.leave();
+        // One whose commands wait in a row looks at the mark above.
+        let _ = self.commands.try_send(Command::End);
+    }
+
+    /// Questions that wait for a person.
+    pub(super) fn questions(&self) -> Vec<Question> {
+        let shown = self.shown();
+        let questions = shown.asked.iter().cloned().map(|ask| Question {
+            ticket: ask.ticket,
+            kind: ask.kind,
+            tool: ask.tool,
+            call: ask.call,
+            input: ask.input,
+        });
+        questions.collect()
+    }
+
+    pub(super) fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

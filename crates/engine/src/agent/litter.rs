@@ -1,0 +1,284 @@
+//! What a process needs on disk, and what is removed with it, also if nobody was there any more to
+//! do so: everything is written down in a file that is locked for as long as somebody cares.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek as _, SeekFrom, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// What the names of our folders begin with.
+const BEGINNING: &str = "foxwedge-agent-";
+/// The file in it that lists everything else, and the folder in it to work in.
+const LIST: &str = "list";
+const WORK: &str = "work";
+/// A list is not longer than that.
+const LONGEST: u64 = 1 << 20;
+
+/// Files and folders that were made for one process. Dropping it removes them.
+#[derive(Debug)]
+pub(super) struct Litter {
+    /// Removed with everything in it.
+    own: PathBuf,
+    list: File,
+    listed: Listed,
+}
+
+/// What lies elsewhere.
+#[derive(Serialize, Deserialize, Debug, Default)]
+struct Listed {
+    files: Vec<PathBuf>,
+    /// Folders that had to be made for them, the outermost first; removed if nothing is in them.
+    around: Vec<PathBuf>,
+    /// What an agent writes by itself: in folders of that folder, under that name.
+    traces: Option<(PathBuf, String)>,
+}
+
+impl Litter {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// If there is no room.
+    pub(super) fn new() -> io::Result<Litter> {
+        Litter::in_folder(&std::env::temp_dir())
+    }
+
+    fn in_folder(folder: &Path) -> io::Result<Litter> {
+        let number = getrandom::u64().map_err(io::Error::other)?;
+        let own = folder.join(format!("{BEGINNING}{number:016x}"));
+        private(&own)?;
+        let listed = Listed::default();
+        let list = create(&own.join(LIST)).inspect_err(|_| remove(&own, &listed))?;
+        list.try_lock()?;
+        Ok(Litter { own, list, listed })
+    }
+
+    /// The folder to work in, without links in its path: the one that is named, or a private one.
+    ///
+    /// # Errors
+    /// If it is not there or cannot be made.
+    pub(super) fn folder(&mut self, named: Option<&Path>) -> io::Result<PathBuf> {
+        if let Some(named) = named {
+            return fs::canonicalize(named);
+        }
+        let path = self.own.join(WORK);
+        private(&path)?;
+        fs::canonicalize(path)
+    }
+
+    /// Writes a file that only its owner may read. One that is there already is left alone.
+    ///
+    /// # Errors
+    /// If it is there, or cannot be written.
+    pub(super) fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        if path.exists() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        if let Some(folder) = path.parent() {
+            self.make(folder)?;
+        }
+        self.listed.files.push(path.to_owned());
+        self.note()?;
+        create(path)?.write_all(text.as_bytes())
+    }
+
+    /// An agent writes about a session by itself: `NAME.jsonl` and `NAME` in some folder of this one.
+    ///
+    /// # Errors
+    /// If that cannot be written down.
+    pub(super) fn expect(&mut self, folder: PathBuf, name: String) -> io::Result<()> {
+        self.listed.traces = Some((folder, name));
+        self.note()
+    }
+
+    fn make(&mut self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        if let Some(outer) = folder.parent() {
+            self.make(outer)?;
+        }
+        match private(folder) {
+            Ok(()) => {
+                self.listed.around.push(folder.to_owned());
+                Ok(())
+            }
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes down what is to be removed, before it is there.
+    fn note(&mut self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.listed)?;
+        self.list.set_len(0)?;
+        self.list.seek(SeekFrom::Start(0))?;
+        self.list.write_all(&text)
+    }
+}
+
+impl Drop for Litter {
+    fn drop(&mut self) {
+        remove(&self.own, &self.listed);
+    }
+}
+
+/// Removes what processes left that were ended without a word.
+pub(super) fn sweep() {
+    sweep_in(&std::env::temp_dir());
+}
+
+fn sweep_in(folder: &Path) {
+    let Ok(inside) = fs::read_dir(folder) else { return };
+    for one in inside.flatten() {
+        if one.file_name().to_string_lossy().starts_with(BEGINNING) {
+            // What cannot be read is not ours, or not whole.
+            drop(abandoned(&one.path()));
+        }
+    }
+}
+
+/// What somebody left who is gone. Others may write where this lies: only what is our own counts.
+fn abandoned(own: &Path) -> io::Result<Litter> {
+    if !is_ours(own)? {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let mut list = File::open(own.join(LIST))?;
+    list.try_lock()?;
+    let mut text = String::new();
+    Read::take(&mut list, LONGEST).read_to_string(&mut text)?;
+    let listed = serde_json::from_str(&text).unwrap_or_default();
+    Ok(Litter { own: own.to_owned(), list, listed })
+}
+
+/// Whether only we may have written there.
+#[cfg(unix)]
+fn is_ours(folder: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let about = fs::symlink_metadata(folder)?;
+    let me = rustix::process::geteuid().as_raw();
+    Ok(about.is_dir() && about.uid() == me && about.mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Whatever cannot be removed stays: nobody could do anything about it.
+fn remove(own: &Path, listed: &Listed) {
+    for file in &listed.files {
+        let _ = fs::remove_file(file);
+    }
+    if let Some((folder, name)) = &listed.traces {
+        forget(folder, name);
+    }
+    for folder in listed.around.iter().rev() {
+        let _ = fs::remove_dir(folder);
+    }
+    let _ = fs::remove_dir_all(own);
+}
+
+/// Removes what was written about a session, and a folder that held nothing else.
+fn forget(folder: &Path, name: &str) {
+    let Ok(inside) = fs::read_dir(folder) else { return };
+    for one in inside.flatten() {
+        let path = one.path();
+        let file = fs::remove_file(path.join(format!("{name}.jsonl")));
+        let more = fs::remove_dir_all(path.join(name));
+        if file.is_ok() || more.is_ok() {
+            let _ = fs::remove_dir(path);
+        }
+    }
+}
+
+/// A new file that only its owner may read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes a folder that only its owner may enter.
+fn private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn mode(path: &Path) -> io::Result<u32> {
+        fs::metadata(path).map(|it| it.permissions().mode() & 0o777)
+    }
+
+    #[test]
+    fn everything_that_was_made_is_removed_and_nothing_else() -> io::Result<()> {
+        let mut outer = Litter::new()?;
+        let base = outer.folder(None)?;
+        let mut litter = Litter::in_folder(&base)?;
+        let own = litter.folder(None)?;
+        fs::write(own.join("left"), "by the agent")?;
+        litter.write(&base.join("a/b/one.json"), "1")?;
+        litter.write(&base.join("a/two.json"), "2")?;
+        litter.write(&base.join("c/three.json"), "3")?;
+        fs::write(base.join("a/stranger"), "not ours")?;
+        assert!(litter.write(&base.join("a/stranger"), "over it").is_err());
+        for (place, name) in [("p", "s1"), ("p", "s2"), ("q", "s1")] {
+            fs::create_dir_all(base.join("projects").join(place).join(name))?;
+            fs::write(base.join("projects").join(place).join(format!("{name}.jsonl")), "{}")?;
+        }
+        litter.expect(base.join("projects"), "s1".to_owned())?;
+        assert_eq!(mode(&base.join("a/two.json"))?, 0o600);
+        assert_eq!((mode(&base.join("a"))?, mode(&own)?), (0o700, 0o700));
+        drop(litter);
+        assert!(!own.exists() && !base.join("c").exists() && !base.join("a/b").exists());
+        assert_eq!(fs::read_to_string(base.join("a/stranger"))?, "not ours");
+        let left = base.join("projects/p");
+        assert!(left.join("s2.jsonl").exists() && left.join("s2").exists());
+        assert!(!left.join("s1.jsonl").exists() && !left.join("s1").exists());
+        assert!(!base.join("projects/q").exists());
+        drop(outer);
+        assert!(!base.exists());
+        Ok(())
+    }
+
+    #[test]
+    fn what_somebody_left_is_removed_later_unless_somebody_cares() -> io::Result<()> {
+        let mut outer = Litter::new()?;
+        let base = outer.folder(None)?;
+        let mut lives = Litter::in_folder(&base)?;
+        lives.write(&base.join("x/kept.json"), "1")?;
+        let mut gone = Litter::in_folder(&base)?;
+        gone.write(&base.join("y/left.json"), "1")?;
+        let own = gone.own.clone();
+        // As if its process had been killed: the lock goes, and nothing else.
+        gone.list.unlock()?;
+        std::mem::forget(gone);
+        let strange = base.join(format!("{BEGINNING}strange"));
+        fs::create_dir(&strange)?;
+        fs::set_permissions(&strange, fs::Permissions::from_mode(0o755))?;
+        fs::write(
+            strange.join(LIST),
+            format!(r#"{{"files":[{:?}],"around":[]}}"#, base.join("z")),
+        )?;
+        fs::write(base.join("z"), "not ours")?;
+        sweep_in(&base);
+        assert!(base.join("x/kept.json").exists());
+        assert!(!base.join("y").exists() && !own.exists());
+        assert!(base.join("z").exists() && strange.exists());
+        drop(lives);
+        assert!(!base.join("x").exists());
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! How an agent comes to life: its folder, its files, its process.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use foxwedge_agent::{Launch, Talk, Wish};
+use serde_json::Value;
+use tokio::{sync::mpsc, task::spawn_blocking};
+
+use super::{
+    super::{
+        handle::{Command, Handle},
+        litter::Litter,
+        live::{Leaving, Live},
+        process::{Process, Start},
+    },
+    Birth,
+};
+use crate::{Fault, Kind, config, http::Piece};
+
+/// Starts an agent and lets it live. `None` if it never did; whoever asks is told.
+pub(super) async fn live(
+    handle: &Arc<Handle>,
+    birth: Birth,
+    commands: mpsc::Receiver<Command>,
+    call: Duration,
+) -> Option<Leaving> {
+    let Birth { agent, body, model, mut asking, .. } = birth;
+    let ready = {
+        let agent = agent.clone();
+        // A long history makes a long file.
+        spawn_blocking(move || prepare(&agent, &body, model.as_deref()))
+    };
+    let ready = ready.await.unwrap_or_else(|_| Err(io::Error::other("it was given up")));
+    let started = ready.and_then(|(launch, folder, litter)| {
+        let start = Start {
+            agent: &agent,
+            arguments: &launch.arguments,
+            environment: &launch.environment,
+            folder: &folder,
+        };
+        Ok((Process::start(&start, litter)?, launch))
+    });
+    let (process, launch) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            let command = agent.command.first().map_or("", String::as_str);
+            let words = format!("the agent cannot be started: `{command}`: {error}");
+            let fault = Fault::new(Kind::Upstream, "agent_unavailable", words);
+            // A client that is gone does not need to know.
+            let _ = asking.pieces.send(Piece::Failed(fault)).await;
+            return None;
+        }
+    };
+    let talk = Talk::new(launch.prompt.is_none());
+    asking.tail.answers.clear();
+    asking.tail.words = launch.prompt.unwrap_or_default();
+    let handle = handle.clone();
+    let live = Live::new(handle, agent, call, process, launch.protocol, talk, commands);
+    Some(live.run(asking).await)
+}
+
+/// Everything that lies on disk before the process starts.
+fn prepare(
+    agent: &config::Agent,
+    body: &Value,
+    model: Option<&str>,
+) -> io::Result<(Launch, PathBuf, Litter)> {
+    let mut litter = Litter::new()?;
+    let folder = litter.folder(agent.folder.as_deref())?;
+    let session = fresh()?;
+    let path = folder.to_string_lossy();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX));
+    let launch =
+        agent.kind.starter().launch(Wish { body, model, session: &session, folder: &path, now });
+    if let Some(folder) = agent.kind.traces() {
+        litter.expect(folder, session)?;
+    }
+    for (path, text) in &launch.files {
+        litter.write(path, text)?;
+    }
+    drop(path);
+    Ok((launch, folder, litter))
+}
+
+/// A name that nobody else has, as agents want it: a UUID by chance.
+fn fresh() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let number = u128::from_be_bytes(bytes);
+    // Version 4, and the variant that everybody uses.
+    let number = number & !(0xf << 76) | (4 << 76);
+    let number = number & !(0x3 << 62) | (2 << 62);
+    let text = format!("{number:032x}");
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+    Ok(parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_name_is_a_uuid() -> io::Result<()> {
+        let (one, two) = (fresh()?, fresh()?);
+        assert_ne!(one, two);
+        let bytes = one.as_bytes();
+        assert_eq!((one.len(), bytes[14], bytes[8], bytes[23]), (36, b'4', b'-', b'-'));
+        assert!(b"89ab".contains(&bytes[19]), "{one}");
+        Ok(())
+    }
+}

@@ -1,0 +1,374 @@
+//! One process of an agent: its lines, its end, and everything it leaves behind. It knows nothing
+//! about what the lines say.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    io,
+    path::Path,
+    process::{ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    task::{AbortHandle, JoinHandle, spawn_blocking},
+    time::{Instant, sleep_until, timeout},
+};
+
+use super::{
+    lines::{Line, Lines},
+    litter::Litter,
+};
+use crate::config::Agent;
+
+/// Bytes of what it says on stderr that are kept for an error message: the last ones.
+const WORDS: usize = 4 << 10;
+/// Bytes that may wait for a process that does not read.
+const UNREAD: usize = 256 << 20;
+/// How long is waited for the rest of the output behind the end of a process, and the other way.
+const REST: Duration = Duration::from_secs(2);
+/// How long is waited for the last of what it says on stderr.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long a process may take to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How a process is started.
+#[derive(Debug)]
+pub(super) struct Start<'a> {
+    /// The command, and what it may see.
+    pub(super) agent: &'a Agent,
+    /// More arguments.
+    pub(super) arguments: &'a [String],
+    /// More variables.
+    pub(super) environment: &'a [(String, String)],
+    /// Where it works.
+    pub(super) folder: &'a Path,
+}
+
+/// A process. Dropping it kills it, with everything it started.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    /// Its number, which is that of its group, too.
+    number: Option<u32>,
+    lines: Lines<ChildStdout>,
+    sender: mpsc::UnboundedSender<Vec<u8>>,
+    unread: Arc<AtomicUsize>,
+    words: Arc<Mutex<Words>>,
+    /// Values that no message may hold.
+    secrets: Vec<String>,
+    writer: AbortHandle,
+    listener: JoinHandle<()>,
+    /// It has ended, so.
+    status: Option<ExitStatus>,
+    /// It says nothing more.
+    closed: bool,
+    /// When what is missing is not waited for any more.
+    until: Option<Instant>,
+    litter: Option<Litter>,
+}
+
+/// The last of what it said on stderr.
+#[derive(Debug, Default)]
+struct Words {
+    bytes: VecDeque<u8>,
+    /// Something stood before them.
+    cut: bool,
+}
+
+/// What a process does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Told {
+    /// It says something.
+    Line(Line),
+    /// It is gone, in words.
+    Gone(String),
+}
+
+/// It does not read what it is told.
+#[derive(Debug)]
+pub(super) struct Deaf;
+
+impl Process {
+    /// Starts it. What lies on disk for it is removed when it is gone, also if it never was there.
+    ///
+    /// # Errors
+    /// If it cannot be started, in words.
+    pub(super) fn start(start: &Start<'_>, litter: Litter) -> io::Result<Process> {
+        let mut command = command(start)?;
+        let mut child = command.spawn()?;
+        let number = child.id();
+        let missing = || io::Error::other("a pipe is missing");
+        let stdin = child.stdin.take().ok_or_else(missing)?;
+        let stdout = child.stdout.take().ok_or_else(missing)?;
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let unread = Arc::new(AtomicUsize::new(0));
+        let words = Arc::default();
+        let writer = tokio::spawn(write(stdin, receiver, unread.clone())).abort_handle();
+        let listener = tokio::spawn(listen(stderr, Arc::clone(&words)));
+        Ok(Process {
+            child,
+            number,
+            lines: Lines::new(stdout),
+            sender,
+            unread,
+            words,
+            secrets: secrets(start),
+            writer,
+            listener,
+            status: None,
+            closed: false,
+            until: None,
+            litter: Some(litter),
+        })
+    }
+
+    /// Tells it a line. Never waits: what it has not read yet lies in memory, up to a point.
+    ///
+    /// # Errors
+    /// If too much lies there.
+    pub(super) fn tell(&self, line: String) -> Result<(), Deaf> {
+        let mut bytes = line.into_bytes();
+        bytes.push(b'\n');
+        if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > UNREAD {
+            return Err(Deaf);
+        }
+        // Whoever closed its input is about to be gone, and that is told in another way.
+        let _ = self.sender.send(bytes);
+        Ok(())
+    }
+
+    /// What it does next. May be dropped while it waits, and loses nothing.
+    pub(super) async fn next(&mut self) -> Told {
+        loop {
+            let waits = match (self.closed, self.status) {
+                (true, Some(_)) => return self.gone().await,
+                (false, None) => false,
+                (true, None) | (false, Some(_)) => true,
+            };
+            let until = match waits {
+                true => *self.until.get_or_insert_with(|| Instant::now() + REST),
+                false => Instant::now(),
+            };
+            tokio::select! {
+                biased;
+                line = self.lines.next(), if !self.closed => match line {
+                    Some(line) => return Told::Line(line),
+                    None => self.closed = true,
+                },
+                status = self.child.wait(), if self.status.is_none() => match status {
+                    Ok(status) => self.status = Some(status),
+                    Err(_) => return self.gone().await,
+                },
+                () = sleep_until(until), if waits => return self.gone().await,
+            }
+        }
+    }
+
+    /// How it ended, and what it said last: that may come a moment later.
+    async fn gone(&mut self) -> Told {
+        if !self.listener.is_finished() {
+            let _ = timeout(LAST_WORDS, &mut self.listener).await;
+        }
+        Told::Gone(self.ending())
+    }
+
+    fn ending(&self) -> String {
+        let how = match self.status {
+            Some(status) => format!("it ended with {status}"),
+            None => "it closed its output".to_owned(),
+        };
+        let words = self.words();
+        if words.is_empty() { how } else { format!("{how}: {words}") }
+    }
+
+    /// The last of what it said on stderr, fit for a message: without secrets that we know.
+    pub(super) fn words(&self) -> String {
+        let bytes: Vec<u8> = {
+            let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+            // Half a word may be half a secret.
+            let whole = words.bytes.iter().position(u8::is_ascii_whitespace);
+            let whole = whole.filter(|_| words.cut);
+            words.bytes.iter().skip(whole.map_or(0, |end| end + 1)).copied().collect()
+        };
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        for secret in &self.secrets {
+            text = text.replace(secret, "[secret]");
+        }
+        let plain: String = text
+            .chars()
+            .map(|c| if c == '\n' { ' ' } else { c })
+            .filter(|c| !c.is_control() && *c != '\u{fffd}')
+            .collect();
+        plain.trim().to_owned()
+    }
+
+    /// Ends it: a wish first, then by force, and nothing that it started stays.
+    pub(super) async fn end(mut self) {
+        if self.status.is_none() {
+            signal(self.number, Force::Wish);
+            if let Ok(Ok(status)) = timeout(GRACE, self.child.wait()).await {
+                self.status = Some(status);
+            }
+        }
+        // Its children may be there although it is not. A number that is free again is not given
+        // to another group so soon.
+        self.kill();
+        if self.status.is_none() {
+            let _ = self.child.wait().await;
+        }
+        let litter = self.litter.take();
+        // What an agent left in its folder may take its time.
+        let _ = spawn_blocking(move || drop(litter)).await;
+    }
+
+    fn kill(&mut self) {
+        signal(self.number, Force::Kill);
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.litter.is_some() {
+            self.kill();
+        }
+        self.writer.abort();
+        self.listener.abort();
+    }
+}
+
+/// How strongly a process is asked to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Force {
+    Wish,
+    Kill,
+}
+
+/// A signal for a process and everything it started, which is in its group. A call of the system
+/// and not the command `kill`: it has to work while something is dropped.
+#[cfg(unix)]
+fn signal(number: Option<u32>, force: Force) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let signal = match force {
+        Force::Wish => Signal::TERM,
+        Force::Kill => Signal::KILL,
+    };
+    let number = number.and_then(|number| i32::try_from(number).ok());
+    if let Some(group) = number.and_then(Pid::from_raw) {
+        // One that is gone already needs none.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+/// There are no groups: the process itself is killed by its handle.
+#[cfg(not(unix))]
+fn signal(_: Option<u32>, _: Force) {}
+
+fn command(start: &Start<'_>) -> io::Result<Command> {
+    let Some((program, first)) = start.agent.command.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no command is set"));
+    };
+    let mut command = Command::new(program);
+    command.args(first).args(start.arguments).current_dir(start.folder);
+    command.env_clear().envs(seen(&start.agent.env, std::env::vars_os()));
+    command.envs(start.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(start.agent.set.iter().map(|(name, value)| (name, value.reveal())));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    Ok(command)
+}
+
+/// Variables that every agent may see: what programs need to run at all, and what is its own.
+const SEEN: [&str; 15] = [
+    "PATH",
+    "HOME",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "NODE_EXTRA_CA_CERTS",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SYSTEMROOT",
+];
+const BEGINNINGS: [&str; 4] = ["LC_", "SSL_", "ANTHROPIC_", "CLAUDE_"];
+
+/// What an agent sees of our environment: keys of others stay here.
+fn seen(
+    more: &[String],
+    all: impl Iterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    all.filter(|(name, _)| {
+        let Some(name) = name.to_str() else { return false };
+        SEEN.contains(&name)
+            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+            || more.iter().any(|one| one == name)
+    })
+}
+
+/// Values that look like secrets, or may be some.
+fn secrets(start: &Start<'_>) -> Vec<String> {
+    const SHORTEST: usize = 8;
+    let looks = |name: &str| {
+        let words = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "HEADERS"];
+        words.iter().any(|word| name.to_ascii_uppercase().contains(word))
+    };
+    let seen = seen(&start.agent.env, std::env::vars_os());
+    let seen = seen.filter(|(name, _)| name.to_str().is_some_and(looks));
+    let seen = seen.filter_map(|(_, value)| value.into_string().ok());
+    let set = start.agent.set.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");
+    let set = set.map(|(_, value)| value.reveal().to_owned());
+    let mut all: Vec<String> = set.chain(seen).filter(|text| text.len() >= SHORTEST).collect();
+    // One may be the beginning of another.
+    all.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    all
+}
+
+/// Writes what waits, for as long as anybody reads it.
+async fn write(
+    mut stdin: ChildStdin,
+    mut receiver: mpsc::UnboundedReceiver<Vec<u8>>,
+    unread: Arc<AtomicUsize>,
+) {
+    while let Some(bytes) = receiver.recv().await {
+        if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+        unread.fetch_sub(bytes.len(), Ordering::Relaxed);
+    }
+}
+
+/// Keeps the last of what it says.
+async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>) {
+    let mut buffer = vec![0; WORDS];
+    loop {
+        let read = match stderr.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => read,
+        };
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.bytes.extend(buffer.iter().take(read));
+        let over = words.bytes.len().saturating_sub(WORDS);
+        words.bytes.drain(..over);
+        words.cut |= over > 0;
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;
