@@ -34,6 +34,8 @@ pub struct Options {
     pub names: Vec<Renamed>,
     /// Tells answers apart that have no ids of their own.
     pub seed: String,
+    /// When an answer was made, in seconds since 1970, if it does not say so itself.
+    pub created: Option<u64>,
 }
 
 impl Options {

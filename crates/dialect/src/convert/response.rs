@@ -33,8 +33,11 @@ pub fn response(
 ) -> Result<Answered, ReadError> {
     let told = decode_reply(source, from)?;
     let mut outcome = names::restore(told.outcome, &options.names);
-    if let (Some(model), Outcome::Reply(reply)) = (&options.model, &mut outcome) {
-        reply.model = Some(Words::from(model.as_str()));
+    if let Outcome::Reply(reply) = &mut outcome {
+        reply.created = reply.created.or(options.created);
+        if let Some(model) = &options.model {
+            reply.model = Some(Words::from(model.as_str()));
+        }
     }
     let encoded = encode_reply(&outcome, to, &options.seed);
     let mut losses = told.losses;

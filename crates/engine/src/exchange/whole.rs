@@ -106,6 +106,7 @@ fn from_one(reply: &Reply<'_>, bytes: Bytes, hear: &mut Hear<'_>) -> Option<Byte
         model: Some(prepared.asked_model.to_string()),
         names: prepared.guarded.names.clone(),
         seed: reply.asked.id.to_string(),
+        created: Some(now()),
         ..convert::Options::default()
     };
     let answered = convert::response(text, from, to, &options).ok()?;

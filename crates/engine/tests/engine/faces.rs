@@ -77,6 +77,12 @@ async fn parallel_calls_come_back_together_on_every_face_from_every_upstream() {
             let named = if face.name() == upstream { "scripted" } else { upstream };
             assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
             assert_eq!(heard.header("x-foxwedge-action"), "none", "{place}");
+            let made = match face {
+                Face::Chat => body["created"].as_u64(),
+                Face::Responses => body["created_at"].as_u64(),
+                Face::Messages | Face::CountTokens => None,
+            };
+            assert!(made != Some(0), "{place}: it was made at some time: {body}");
         }
     }
 }

@@ -65,6 +65,8 @@ fn options(args: &ConvertArgs) -> anyhow::Result<Options> {
         restore: back.ids,
         names: back.names,
         seed: args.seed.clone().unwrap_or_default(),
+        // The same bytes give the same bytes: no clock is asked.
+        created: None,
     })
 }
 
