@@ -2,7 +2,8 @@
 //!
 //! A mock answers at once, a load asks as fast as it is answered, and between them stands what is
 //! measured: nothing, a bare relay, the gateway without records, the gateway with them. All of it
-//! is on the loopback address and built from this workspace.
+//! is on the loopback address and built from this workspace. What live agents cost is measured by
+//! [`agents`].
 
 mod asked;
 mod scenario;
@@ -11,14 +12,25 @@ mod process;
 mod probe;
 mod seen;
 mod table;
+mod agents;
 
 use std::{env, fs, path::PathBuf, process::Command};
 
 use self::{asked::Asked, scenario::Scenario, seen::Seen, stage::Stage};
 use crate::{Outcome, ci};
 
-/// Runs what was asked for, and prints a table for each scenario.
+/// Runs what was asked for.
 pub(crate) fn run(words: &[&str]) -> Outcome {
+    match words {
+        ["gateway", ..] => gateway(words),
+        ["agents", rest @ ..] => agents::run(rest),
+        _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench` for the rest"
+            .to_owned()),
+    }
+}
+
+/// A table for each scenario.
+fn gateway(words: &[&str]) -> Outcome {
     let asked = Asked::read(words)?;
     let programs = Programs::build(&asked)?;
     eprintln!("load of this machine: {}", busy());

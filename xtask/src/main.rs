@@ -46,6 +46,8 @@ usage: cargo xtask <task>
                       load; see docs/runs/reliability.md and docs/gateway/reliability.md
   bench gateway [--scenario NAME]… [--seconds S] [--rounds R] [--foxwedge BINARY]
                       what the gateway costs beside a bare relay, on this machine; see docs/benchmarks.md
+  bench agents [--real] [--claude-code CLI] [--sessions N] [--conversations N] [--rounds N] [--starts N] [--foxwedge BINARY]
+                      what a live agent behind the gateway costs beside the same agent on its bare pipe
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";

@@ -42,9 +42,9 @@ impl ReadError {
             return ReadError::TooMany { most };
         }
         ReadError::Malformed {
-            at: unread.trouble.at,
+            at: unread.trouble.at(),
             place: unread.place.map(|(list, index)| format!("{list}[{index}]")),
-            what: unread.trouble.what.into_owned(),
+            what: unread.trouble.what().to_owned(),
         }
     }
 

@@ -8,32 +8,49 @@ use std::borrow::Cow;
 
 use foxwedge_core::Span;
 
+mod marks;
 mod number;
 mod scanner;
 mod strings;
 mod tape;
 mod write;
 
+pub(crate) use marks::Marks;
 pub(crate) use scanner::{Scanner, Shape};
-pub(crate) use strings::{Str, is_blank, plain, unescape, unescape_into};
+pub(crate) use strings::{Str, is_blank, unescape, unescape_into};
 pub(crate) use tape::{Object, Tape, Value};
 pub(crate) use write::{compact, escape_into, quote};
 
-/// Why a text is not JSON, or not the JSON we expect, and where.
+/// Why a text is not JSON, or not the JSON we expect, and where. On the heap, since there is next to
+/// never any: what a scan yields fits into registers then.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Trouble {
-    pub(crate) at: usize,
-    pub(crate) what: Cow<'static, str>,
+pub(crate) struct Trouble(Box<Reason>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Reason {
+    at: usize,
+    what: Cow<'static, str>,
 }
 
 impl Trouble {
+    #[cold]
     pub(crate) fn new(at: usize, what: impl Into<Cow<'static, str>>) -> Trouble {
-        Trouble { at, what: what.into() }
+        Trouble(Box::new(Reason { at, what: what.into() }))
+    }
+
+    /// The byte.
+    pub(crate) fn at(&self) -> usize {
+        self.0.at
+    }
+
+    /// What is wrong there.
+    pub(crate) fn what(&self) -> &str {
+        &self.0.what
     }
 
     /// The text may be JSON, but is nested too deeply to be read.
     pub(crate) fn is_depth(&self) -> bool {
-        self.what.starts_with("nested deeper")
+        self.0.what.starts_with("nested deeper")
     }
 }
 

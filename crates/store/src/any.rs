@@ -1,11 +1,13 @@
 //! A store of either kind, chosen by its address.
 
+use std::sync::Arc;
+
 use foxwedge_run::Event;
 
 use crate::{
     About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
     NewSession, Page, Piece, PostgresStore, Pruned, RawEvent, Record, Result, RunRow, SessionRow,
-    Snapshot, SqliteStore, Started, Store, StoreUrl, StoredEvent, Watch,
+    Snapshot, SqliteStore, Started, Store, StoreUrl, StoredEvent, Watch, WholeRun,
 };
 
 /// A store of either kind.
@@ -83,6 +85,10 @@ impl Store for AnyStore {
         closing: Closing,
     ) -> Result<Finalized> {
         either!(self, store => store.finalize(run, authority, closing))
+    }
+
+    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
+        either!(self, store => store.keep_runs(runs))
     }
 
     async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {

@@ -1,7 +1,7 @@
 //! What stands in the columns that hold JSON: events, and how a run ended.
 
 use foxwedge_run::{Ended, Event, Outcome, Problem, Status, Summary, Usage, wire};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::{Result, StoreError, chain::damaged};
 
@@ -15,17 +15,23 @@ pub(crate) fn read_event(run: &str, place: u64, body: &str) -> Result<Event> {
     wire::read(body).map_err(|error| damaged(run, place, error.to_string()))
 }
 
-/// How a run ended, spelled.
+/// How a run ended, spelled. Every run has one, so that it is written without a tree of values; the
+/// names stand in the order of the alphabet.
 pub(crate) fn ended(ended: &Ended) -> String {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        value.map(|value| fields.insert(name.to_owned(), value));
-    };
-    put("outcome", ended.outcome.map(|outcome| outcome.name().into()));
-    put("text", ended.text.as_deref().map(Value::from));
-    put("problem", ended.problem.as_ref().map(problem));
-    put("usage", ended.usage.as_ref().map(usage));
-    Value::Object(fields).to_string()
+    let fields = [
+        ("outcome", ended.outcome.map(|outcome| string_of(outcome.name()))),
+        ("problem", ended.problem.as_ref().map(problem)),
+        ("text", ended.text.as_deref().map(string_of)),
+        ("usage", ended.usage.as_ref().map(usage)),
+    ];
+    let mut spelled = String::from("{");
+    for (name, value) in fields {
+        let Some(value) = value else { continue };
+        let comma = if spelled.len() > 1 { "," } else { "" };
+        spelled.extend([comma, "\"", name, "\":", &value]);
+    }
+    spelled.push('}');
+    spelled
 }
 
 /// How a run ended, read.
@@ -48,11 +54,19 @@ pub(crate) fn read_ended(run: &str, text: &str) -> Result<Ended> {
 
 /// A run in numbers, spelled. Statuses that no call has are left out.
 pub(crate) fn summary(summary: &Summary) -> String {
+    let available = summary.available.map_or("null".to_owned(), |number| number.to_string());
+    let mut spelled = format!("{{\"available\":{available},\"by_status\":{{");
+    // In the order of the alphabet, too.
     let counts = Status::ALL.iter().zip(summary.by_status).filter(|(_, count)| *count > 0);
-    let by_status: Map<String, Value> =
-        counts.map(|(status, count)| (status.name().to_owned(), count.into())).collect();
-    json!({ "available": summary.available, "calls": summary.calls, "by_status": by_status })
-        .to_string()
+    let mut counts: Vec<(&str, usize)> =
+        counts.map(|(status, count)| (status.name(), count)).collect();
+    counts.sort_unstable();
+    for (place, (name, count)) in counts.into_iter().enumerate() {
+        let comma = if place > 0 { "," } else { "" };
+        spelled.extend([comma, "\"", name, "\":", &count.to_string()]);
+    }
+    spelled.extend(["},\"calls\":", &summary.calls.to_string(), "}"]);
+    spelled
 }
 
 /// A run in numbers, read.
@@ -70,8 +84,10 @@ pub(crate) fn read_summary(run: &str, text: &str) -> Result<Summary> {
     Ok(summary)
 }
 
-fn problem(problem: &Problem) -> Value {
-    json!({ "message": problem.message, "code": problem.code.as_deref(), "fatal": problem.fatal })
+fn problem(problem: &Problem) -> String {
+    let code = problem.code.as_deref().map_or("null".to_owned(), string_of);
+    let (fatal, message) = (problem.fatal, string_of(&problem.message));
+    format!("{{\"code\":{code},\"fatal\":{fatal},\"message\":{message}}}")
 }
 
 fn read_problem(value: &Value) -> Problem {
@@ -82,13 +98,16 @@ fn read_problem(value: &Value) -> Problem {
     }
 }
 
-fn usage(usage: &Usage) -> Value {
-    json!({
-        "input": usage.input,
-        "output": usage.output,
-        "cached": usage.cached,
-        "reasoning": usage.reasoning,
-    })
+fn usage(usage: &Usage) -> String {
+    let Usage { input, output, cached, reasoning } = usage;
+    format!(
+        "{{\"cached\":{cached},\"input\":{input},\"output\":{output},\"reasoning\":{reasoning}}}"
+    )
+}
+
+/// A text as JSON. No text is too much for that.
+fn string_of(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_else(|_| "null".to_owned())
 }
 
 fn read_usage(value: &Value) -> Usage {
@@ -158,6 +177,34 @@ mod tests {
             Summary { available: None, calls: 99, by_status },
         ] {
             assert_eq!(read_summary("r", &summary(&told)).expect("read"), told);
+        }
+    }
+
+    /// Two stores that hold the same have the same bytes, whoever wrote them.
+    #[test]
+    fn the_same_is_spelled_the_same() {
+        let told = Ended {
+            outcome: Some(Outcome::Failed),
+            text: Some("\"a\"\n".to_owned()),
+            problem: Some(Problem { message: "m".to_owned(), code: None, fatal: true }),
+            usage: Some(Usage { input: 1, output: 2, cached: 3, reasoning: 4 }),
+        };
+        let spelled = ended(&told);
+        let value: Value = serde_json::from_str(&spelled).expect("JSON");
+        assert_eq!(spelled, value.to_string());
+        assert_eq!(
+            (ended(&Ended::default()), value.as_object().map(|all| all.len())),
+            ("{}".to_owned(), Some(4))
+        );
+        let mut by_status = [0; Status::ALL.len()];
+        by_status.iter_mut().zip(1..).for_each(|(count, number)| *count = number);
+        for told in [
+            Summary { available: Some(0), calls: 7, by_status },
+            Summary { available: None, ..Summary::default() },
+        ] {
+            let spelled = summary(&told);
+            let value: Value = serde_json::from_str(&spelled).expect("JSON");
+            assert_eq!(spelled, value.to_string());
         }
     }
 

@@ -12,6 +12,8 @@ mod check;
 mod codec;
 mod chain;
 mod draft;
+mod ordinals;
+mod whole;
 #[cfg(all(test, feature = "shuttle"))]
 mod bell;
 mod hub;
@@ -24,7 +26,7 @@ mod feed;
 mod sweep;
 mod transfer;
 
-use std::future::Future;
+use std::{future::Future, sync::Arc};
 
 pub use any::AnyStore;
 pub use archive::{About, Archive, Flaw, Head, Piece, verify};
@@ -34,7 +36,7 @@ pub use feed::{Feeds, Follower, Sent, Told};
 pub use hub::{Wake, Watch};
 pub use model::{
     Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page, Pruned,
-    Record, RunRow, RunState, SessionRow, Snapshot, Started, StoredEvent,
+    Record, RunRow, RunState, SessionRow, Snapshot, Started, StoredEvent, WholeRun,
 };
 pub use postgres::PostgresStore;
 pub use replay::records;
@@ -107,6 +109,19 @@ pub trait Store: Send + Sync + 'static {
         authority: Authority,
         closing: Closing,
     ) -> impl Future<Output = Result<Finalized>> + Send;
+
+    /// Keeps runs that are told from their beginning to their end at once. What is there behind it
+    /// is what [`create_session`](Store::create_session), [`start_run`](Store::start_run) and
+    /// [`finalize`](Store::finalize) leave one after the other, but nobody has seen the run at work.
+    /// Refused: a session of another owner, and whatever those refuse. A run that is there already
+    /// is [`Finalized::Lost`].
+    ///
+    /// Each run is kept whole or not at all, and one that is refused does not keep the others from
+    /// it. Returns what became of each; runs of the same session go in one after the other.
+    fn keep_runs(
+        &self,
+        runs: Vec<Arc<WholeRun>>,
+    ) -> impl Future<Output = Vec<Result<Finalized>>> + Send;
 
     /// Events of a run behind a place, in order, without a gap.
     fn events(

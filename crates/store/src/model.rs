@@ -191,6 +191,17 @@ pub struct Closing {
     pub records: Vec<NewRecord>,
 }
 
+/// A run that is told from its beginning to its end at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeRun {
+    /// Its session, which is made if it is not there.
+    pub session: NewSession,
+    /// Its beginning, in that session.
+    pub run: NewRun,
+    /// Its end, with all events behind the start. The store fills in their `epoch`.
+    pub closing: Closing,
+}
+
 /// What became of an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finalized {

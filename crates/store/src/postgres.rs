@@ -17,6 +17,7 @@ mod head;
 mod sessions;
 mod records;
 mod runs;
+mod whole;
 mod append;
 mod closing;
 mod leases;
@@ -24,6 +25,8 @@ mod removal;
 mod restore;
 mod state;
 mod fanout;
+
+use std::sync::Arc;
 
 use foxwedge_run::Event;
 
@@ -33,7 +36,7 @@ use self::{
 use crate::{
     About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
     NewSession, Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
-    Started, Store, StoredEvent, Watch, check, clock, codec, draft, hub::Hub, limits,
+    Started, Store, StoredEvent, Watch, WholeRun, check, clock, codec, draft, hub::Hub, limits,
 };
 
 /// A store in a PostgreSQL database.
@@ -151,6 +154,10 @@ impl Store for PostgresStore {
             self.fanout.tell(run, row.last);
         }
         Ok(finalized)
+    }
+
+    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
+        self.keep_all(runs).await
     }
 
     async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {

@@ -13,13 +13,14 @@ mod row;
 mod seal;
 mod sessions;
 mod runs;
+mod whole;
 mod leases;
 mod lists;
 mod clean;
 mod restore;
 mod state;
 
-use std::path::Path;
+use std::{iter, path::Path, sync::Arc};
 
 use foxwedge_run::Event;
 use rusqlite::Connection;
@@ -28,8 +29,8 @@ use self::{fault::Done, open::Place, readers::Readers, runs::Closed, writer::Wri
 use crate::{
     About, Archive, Authority, Closing, Filter, Finalized, Head, Lease, NewRecord, NewRun,
     NewSession, Page, Piece, Pruned, RawEvent, Record, Result, RunRow, SessionRow, Snapshot,
-    Started, Store, StoreError, StoredEvent, Watch, check, clock, codec, draft, draft::Draft,
-    hub::Hub, limits,
+    Started, Store, StoreError, StoredEvent, Watch, WholeRun, check, clock, codec, draft,
+    draft::Draft, hub::Hub, limits,
 };
 
 /// A store in one SQLite file, or in memory.
@@ -162,6 +163,29 @@ impl Store for SqliteStore {
             runs::finalize(work, &run, &authority, &closed, clock::now())
         };
         self.writer.write(bytes, job).await
+    }
+
+    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
+        let mut ready = Vec::with_capacity(runs.len());
+        let checked: Vec<Result<()>> = runs
+            .into_iter()
+            .map(|run| crate::whole::Ready::new(run).map(|run| ready.push(run)))
+            .collect();
+        let bytes = ready.iter().map(crate::whole::Ready::bytes).sum();
+        let number = ready.len();
+        let job = move |work: &mut desk::Work<'_>| whole::keep(work, &ready, clock::now());
+        let kept = match self.writer.write(bytes, job).await {
+            Ok(kept) => kept,
+            Err(error) => {
+                let why = error.to_string();
+                let lost = || Err(fault::unavailable(why.as_str()));
+                iter::repeat_with(lost).take(number).collect()
+            }
+        };
+        let mut kept = kept.into_iter();
+        let gone = || Err(fault::unavailable("nobody knows what became of it"));
+        let next = |checked: Result<()>| checked.and_then(|()| kept.next().unwrap_or_else(gone));
+        checked.into_iter().map(next).collect()
     }
 
     async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {

@@ -213,7 +213,13 @@ pub(crate) fn element<'a>(value: Value<'_, 'a>, wire: Wire, block: ReadBlock) ->
         return other(Cow::Borrowed(""), wire, Form::Block, json);
     };
     match block(&object) {
-        Some(bit) => Part::read(bit, wire, Form::Block, json).with(notes(&object, wire)),
+        Some(bit) => {
+            let part = Part::read(bit, wire, Form::Block, json);
+            match notes(&object, wire) {
+                Some(notes) => part.with(notes),
+                None => part,
+            }
+        }
         None => {
             let name = object.text("type").unwrap_or_else(|| object.tag());
             other(name, wire, Form::Block, json)

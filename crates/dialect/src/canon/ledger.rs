@@ -56,7 +56,8 @@ impl<'h> Ledger<'h> {
             named: HashSet::new(),
             restore,
             known: None,
-            used: HashSet::new(),
+            // Of a call and its answer, one is a call.
+            used: HashSet::with_capacity(pairs.places().len() / 2),
             again: HashMap::new(),
             renamed: Vec::new(),
             next: 1,
@@ -199,7 +200,10 @@ impl<'h> Ids<'h, '_> {
             (None, None) => Some(self.made_up()),
         };
         self.used.extend(id.clone());
-        self.here.extend(id.clone());
+        // Only where ids come back does anybody ask.
+        if !self.restore.is_empty() {
+            self.here.extend(id.clone());
+        }
         // A built-in tool of one provider takes only its own kind of answer.
         let plain = matches!(call.family, Family::Function | Family::Custom);
         let name = self.name(&call.name);

@@ -97,10 +97,14 @@ impl Speller {
         found.filter(|(_, end)| raw.as_bytes().get(*end) == Some(&b'"'))
     }
 
-    /// The value of the object at the beginning of a text; `None` if it takes a closer look.
-    pub(super) fn object_quickly(&mut self, rest: &str) -> Option<u128> {
-        let found = walk(rest, Place::Plain, &mut self.text);
-        found.filter(|_| rest.starts_with('{')).map(|(value, _)| value)
+    /// The value of the arguments at the beginning of a text, be they an object or a string that
+    /// holds one; `None` if it takes a closer look.
+    pub(super) fn quickly(&mut self, rest: &str) -> Option<u128> {
+        let found = match rest.strip_prefix('"') {
+            Some(quoted) => self.quoted_quickly(quoted),
+            None => walk(rest, Place::Plain, &mut self.text).filter(|_| rest.starts_with('{')),
+        };
+        found.map(|(value, _)| value)
     }
 
     /// The value of arguments that stand as a JSON text inside a string.

@@ -34,7 +34,7 @@ pub(super) fn message(chain: &mut Chain, speller: &mut Speller, draft: &Draft<'_
                 continue;
             }
             Kind::Call(call) => {
-                let arguments = behind_name(speller, draft, part.span, call)
+                let arguments = in_place(speller, draft, part.span, call)
                     .unwrap_or_else(|| arguments(speller, draft, part.span, call.family));
                 called(call.id.as_deref(), call.name.as_deref(), arguments)
             }
@@ -238,32 +238,43 @@ fn inside(source: &str, span: Span) -> Option<&str> {
     span.of(source).strip_prefix('"')?.strip_suffix('"')
 }
 
-/// The value of the arguments of a call, if they stand right behind its name in their usual
-/// spelling: then nobody has to look for them.
-fn behind_name(
-    speller: &mut Speller,
-    draft: &Draft<'_>,
-    span: Span,
-    call: &Call<'_>,
-) -> Option<u128> {
-    let Some(Cow::Borrowed(name)) = call.name else { return None };
-    let key = match (draft.wire, call.family) {
-        (Wire::OpenaiChat | Wire::OpenaiResponses, Family::Function) => "\"arguments\":",
-        (Wire::Anthropic, _) => "\"input\":",
-        _ => return None,
+/// The value of the arguments of a call, if they stand where they usually do, in their usual
+/// spelling: then nobody has to look for them. That is behind the name; or, where keys are sorted,
+/// behind the id or at the beginning.
+fn in_place(speller: &mut Speller, draft: &Draft<'_>, span: Span, call: &Call<'_>) -> Option<u128> {
+    let place = |word: &Option<Cow<'_, str>>| {
+        let Some(Cow::Borrowed(word)) = word else { return None };
+        // A word borrows from the document, so its address says where it stands there.
+        let start = (word.as_ptr() as usize).checked_sub(draft.source.as_ptr() as usize)?;
+        (start >= span.start as usize).then_some((start, start + word.len()))
     };
-    // The name borrows from the document, so its address says where it stands there.
-    let start = (name.as_ptr() as usize).checked_sub(draft.source.as_ptr() as usize)?;
-    if start < span.start as usize {
-        return None;
+    let (name_start, name_end) = place(&call.name)?;
+    let rest = |end: usize| draft.source.get(end..span.end as usize)?.strip_prefix("\",");
+    match (draft.wire, call.family) {
+        (Wire::OpenaiChat | Wire::OpenaiResponses, Family::Function) => {
+            if let Some(value) = rest(name_end).and_then(|rest| under("\"arguments\":", rest)) {
+                return speller.quickly(value);
+            }
+            let call = span.of(draft.source);
+            let inner = call.strip_prefix("{\"function\":").unwrap_or(call);
+            let quoted = inner.strip_prefix("{\"arguments\":\"")?;
+            let (value, end) = speller.quoted_quickly(quoted)?;
+            // Only where the name stands right behind are they surely those of this call.
+            let behind = quoted.get(end..)?.strip_prefix("\",\"name\":\"")?;
+            (span.end as usize - behind.len() == name_start).then_some(value)
+        }
+        (Wire::Anthropic, _) => {
+            let after = |end: usize| rest(end).and_then(|rest| under("\"input\":", rest));
+            let input = after(name_end).or_else(|| after(place(&call.id)?.1))?;
+            speller.quickly(input)
+        }
+        _ => None,
     }
-    let rest = draft.source.get(start + name.len()..span.end as usize)?;
-    let rest = rest.strip_prefix("\",")?.trim_ascii_start();
-    let rest = rest.strip_prefix(key)?.trim_ascii_start();
-    match rest.strip_prefix('"') {
-        Some(quoted) => speller.quoted_quickly(quoted).map(|(value, _)| value),
-        None => speller.object_quickly(rest),
-    }
+}
+
+/// The text of the value under that key, if it is the next one.
+fn under<'s>(key: &str, rest: &'s str) -> Option<&'s str> {
+    Some(rest.trim_ascii_start().strip_prefix(key)?.trim_ascii_start())
 }
 
 /// The value of the arguments of a call.

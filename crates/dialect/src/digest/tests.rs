@@ -29,6 +29,43 @@ fn value(wire: Wire, list: &str) -> u128 {
 /// Ways to say the same.
 const SAME: &[(&str, &[(Wire, &str)])] = &[
     (
+        "arguments behind the name, behind the id, at the beginning, with a name elsewhere",
+        &[
+            (
+                CHAT,
+                r#"[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":\"y\"}"}}]}]"#,
+            ),
+            (
+                CHAT,
+                r#"[{"role":"assistant","tool_calls":[{"function":{"arguments":"{\"x\":\"y\"}","name":"f"},"id":"a","type":"function"}]}]"#,
+            ),
+            (
+                CHAT,
+                r#"[{"role":"assistant","tool_calls":[{"function":{"arguments":"{\"x\":\"y\"}","strict":true,"name":"f"},"id":"a","type":"function"}]}]"#,
+            ),
+            (
+                ITEMS,
+                r#"[{"arguments":"{\"x\":\"y\"}","name":"f","call_id":"a","type":"function_call"}]"#,
+            ),
+            (
+                ITEMS,
+                r#"[{"arguments":"{\"x\":\"y\"}","call_id":"a","name":"f","type":"function_call"}]"#,
+            ),
+            (
+                BLOCKS,
+                r#"[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"x":"y"}}]}]"#,
+            ),
+            (
+                BLOCKS,
+                r#"[{"role":"assistant","content":[{"id":"a","input":{"x":"y"},"name":"f","type":"tool_use"}]}]"#,
+            ),
+            (
+                BLOCKS,
+                r#"[{"role":"assistant","content":[{"input":{"x":"y"},"id":"a","name":"f","type":"tool_use"}]}]"#,
+            ),
+        ],
+    ),
+    (
         "text as a string, as one block, as several, in several messages",
         &[
             (CHAT, r#"[{"role":"user","content":"Grüße, \"you\"\n/"}]"#),

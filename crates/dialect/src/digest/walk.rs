@@ -6,7 +6,7 @@ use super::{
     canonical::{LIST, NUMBER, OBJECT, STRING, TOP, WORD, in_list, of_key},
     chain::{of_sort, of_sum},
 };
-use crate::json::{plain, unescape_into};
+use crate::json::{Marks, unescape_into};
 
 /// Where the JSON stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,8 @@ pub(super) enum Place {
 /// The value of the JSON at the beginning of a text, and where it ends with the space behind it;
 /// `None` if it is unusual in any way.
 pub(super) fn walk(source: &str, place: Place, scratch: &mut String) -> Option<(u128, usize)> {
-    let mut walk = Walk { source, bytes: source.as_bytes(), at: 0, place, scratch };
+    let mut walk =
+        Walk { source, bytes: source.as_bytes(), at: 0, marks: Marks::NONE, place, scratch };
     let value = walk.value(TOP, 0)?;
     walk.space();
     Some((value, walk.at))
@@ -30,6 +31,7 @@ struct Walk<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
+    marks: Marks,
     place: Place,
     scratch: &'a mut String,
 }
@@ -97,10 +99,9 @@ impl Walk<'_> {
     /// A key that is spelled as it reads.
     fn key(&mut self) -> Option<u64> {
         self.quote()?;
-        let rest = self.bytes.get(self.at..)?;
-        let length = plain(rest);
-        let key = of_key(rest.get(..length)?);
-        self.at += length;
+        let end = self.marks.next(self.bytes, self.at);
+        let key = of_key(self.bytes.get(self.at..end)?);
+        self.at = end;
         self.quote()?;
         Some(key)
     }
@@ -110,15 +111,15 @@ impl Walk<'_> {
         let start = self.at;
         let mut escapes = false;
         loop {
-            self.at += plain(self.bytes.get(self.at..)?);
+            self.at = self.marks.next(self.bytes, self.at);
             if self.is_quote() {
                 break;
             }
             // An escape that has no other spelling.
             self.at += match (self.place, self.bytes.get(self.at..)?) {
-                (Place::Plain, [_, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => 2,
-                (Place::Quoted, [_, b'\\', b'b' | b'f' | b'n' | b'r' | b't', ..]) => 3,
-                (Place::Quoted, [_, b'\\', b'\\', b'"' | b'\\', ..]) => 4,
+                (Place::Plain, [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..]) => 2,
+                (Place::Quoted, [b'\\', b'\\', b'b' | b'f' | b'n' | b'r' | b't', ..]) => 3,
+                (Place::Quoted, [b'\\', b'\\', b'\\', b'"' | b'\\', ..]) => 4,
                 _ => return None,
             };
             escapes = true;

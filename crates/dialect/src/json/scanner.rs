@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::Span;
 
-use super::{Scan, Str, Trouble, number, strings};
+use super::{Marks, Scan, Str, Trouble, number, strings};
 
 /// Containers inside containers; deeper input is refused, as every provider refuses it.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -26,9 +26,8 @@ pub(crate) struct Scanner<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
-    /// The text holds control characters (line breaks between values, as a rule), so strings have
-    /// to be looked through for them. Compact documents have none.
-    pub(super) controls: bool,
+    /// Where strings end.
+    pub(super) marks: Marks,
     /// Escapes of half a character met so far.
     pub(crate) lone: Vec<Span>,
     /// An escape was met that could be spelled in another way: `\u` or `\/`.
@@ -39,10 +38,6 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(source: &'a str) -> Scanner<'a> {
-        Scanner { controls: strings::has_control(source.as_bytes()), ..Scanner::unchecked(source) }
-    }
-
-    fn unchecked(source: &'a str) -> Scanner<'a> {
         let bytes = source.as_bytes();
         let lone = Vec::new();
         Scanner {
@@ -50,24 +45,18 @@ impl<'a> Scanner<'a> {
             bytes,
             at: 0,
             depth: 0,
-            controls: false,
+            marks: Marks::NONE,
             lone,
             respelled: false,
             room: usize::MAX,
         }
     }
 
-    /// A scanner that starts inside a text that was scanned before.
+    /// A scanner for a piece of a text.
     pub(crate) fn within(source: &'a str, span: Span) -> Scanner<'a> {
         let end = (span.end as usize).min(source.len());
         let source = source.get(..end).unwrap_or("");
-        Scanner { at: (span.start as usize).min(end), ..Scanner::unchecked(source) }
-    }
-
-    /// A scanner for a piece of a text that was not scanned before.
-    pub(crate) fn on_line(source: &'a str, span: Span) -> Scanner<'a> {
-        let controls = strings::has_control(span.of(source).as_bytes());
-        Scanner { controls, ..Scanner::within(source, span) }
+        Scanner { at: (span.start as usize).min(end), ..Scanner::new(source) }
     }
 
     /// Where it stands, to come back to.

@@ -29,66 +29,31 @@ impl Str {
 /// Moves to the closing quote; tells whether there were escapes.
 #[inline]
 pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
+    // That is all about keys, ids and most short texts.
+    scan.at = scan.marks.next(scan.bytes, scan.at);
+    if scan.peek() == b'"' { Ok(false) } else { skip_escapes(scan) }
+}
+
+#[inline(never)]
+fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
+    let bytes = scan.bytes;
     let mut escaped = false;
     loop {
-        let rest = scan.bytes.get(scan.at..).unwrap_or(&[]);
-        let plain = plain(rest);
-        if scan.controls && has_control(&rest[..plain]) {
-            let inside = rest[..plain].iter().position(|byte| *byte < 0x20).unwrap_or(0);
-            scan.at += inside;
-            return scan.trouble("a control character inside a string");
-        }
-        scan.at += plain;
-        match scan.peek() {
-            b'"' => return Ok(escaped),
-            b'\\' => {
+        let at = scan.marks.next(bytes, scan.at);
+        scan.at = at;
+        match bytes.get(at) {
+            Some(b'"') => return Ok(escaped),
+            Some(b'\\') => {
                 escaped = true;
-                match scan.bytes.get(scan.at + 1) {
-                    Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at += 2,
+                match bytes.get(at + 1) {
+                    Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at = at + 2,
                     _ => rare_escape(scan)?,
                 }
             }
-            _ => return scan.trouble("a string that never ends"),
+            Some(_) => return scan.trouble("a control character inside a string"),
+            None => return scan.trouble("a string that never ends"),
         }
     }
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// Marks quotes and backslashes in the high bit of their byte. A byte above the first marked one
-/// may be marked by mistake; the first one never is.
-#[inline]
-fn special(word: u64) -> u64 {
-    let quotes = word ^ (ONES * b'"' as u64);
-    let slashes = word ^ (ONES * b'\\' as u64);
-    (quotes.wrapping_sub(ONES) & !quotes | slashes.wrapping_sub(ONES) & !slashes) & HIGH
-}
-
-/// How many bytes stand before the next quote or backslash. Keys and ids end within two words;
-/// for longer texts the call into wide instructions pays.
-#[inline]
-pub(crate) fn plain(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    if let Some(head) = bytes.first_chunk::<16>() {
-        for word in head.as_chunks::<8>().0 {
-            let hits = special(u64::from_le_bytes(*word));
-            if hits != 0 {
-                return at + (hits.trailing_zeros() / 8) as usize;
-            }
-            at += 8;
-        }
-    }
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    at + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len())
-}
-
-/// Whether there is a control character, which no string may hold as it is.
-pub(super) fn has_control(bytes: &[u8]) -> bool {
-    // The smallest byte of a block, without a way out in between: that becomes vector code.
-    bytes
-        .chunks(4096)
-        .any(|block| block.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20)
 }
 
 /// Skips an escape that has another spelling, noting half characters.

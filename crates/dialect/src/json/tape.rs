@@ -36,7 +36,8 @@ struct Node {
 impl Tape {
     /// Reads a whole text.
     pub(crate) fn read(source: &str) -> Scan<Tape> {
-        let mut tape = Tape::default();
+        let nodes = Vec::with_capacity(source.len() / 48);
+        let mut tape = Tape { nodes, odd: Cell::new(false) };
         tape.fill(source)?;
         Ok(tape)
     }
@@ -259,6 +260,17 @@ impl<'t, 'a> Object<'t, 'a> {
         self.values().map(|value| (key(value), value))
     }
 
+    /// The keys, in order, as they are spelled; of an empty one where that is with escapes.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.values().map(|value| match value.node() {
+            Some(node) if !node.odd_key => {
+                let inside = node.key.start as usize + 1..(node.key.end as usize).saturating_sub(1);
+                value.source.as_bytes().get(inside).unwrap_or_default()
+            }
+            _ => b"",
+        })
+    }
+
     fn values(&self) -> Children<'t, 'a> {
         self.value.children(Shape::Object)
     }
@@ -376,7 +388,7 @@ mod tests {
         for source in ["", "{", "[1,]", "{\"a\":1} x", "{\"a\" 1}", "nul", "\"a"] {
             let mut scan = Scanner::new(source);
             let expected = scan.skip().and_then(|_| scan.end());
-            let at = |trouble: super::super::Trouble| trouble.at;
+            let at = |trouble: super::super::Trouble| trouble.at();
             assert_eq!(Tape::read(source).err().map(at), expected.err().map(at), "{source}");
         }
     }

@@ -98,7 +98,7 @@ fn strings_say_what_serde_json_says() {
 fn deep_nesting_is_refused_with_its_place() {
     let deep = "[".repeat(100_000);
     let trouble = Scanner::new(&deep).skip().expect_err("too deep");
-    assert_eq!((trouble.at, trouble.what.as_ref()), (513, "nested deeper than 512 levels"));
+    assert_eq!((trouble.at(), trouble.what()), (513, "nested deeper than 512 levels"));
 }
 
 #[test]

@@ -2,45 +2,34 @@
 
 use foxwedge_core::Span;
 
-use super::Scanner;
+use super::{Marks, Scanner};
 
 /// Appends a text as the inside of a JSON string.
 pub(crate) fn escape_into(out: &mut String, text: &str) {
     use std::fmt::Write as _;
-    let mut rest = text;
-    // What needs no escape goes over in one piece.
-    while let Some(at) = rest.bytes().position(|byte| ESCAPED[usize::from(byte)]) {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            0x8 => out.push_str("\\b"),
-            0xc => out.push_str("\\f"),
-            control => {
+    let mut marks = Marks::NONE;
+    let mut start = 0;
+    // What needs no escape goes over in one piece. What needs one is ASCII, so a text may be cut
+    // beside it.
+    loop {
+        let end = marks.next(text.as_bytes(), start);
+        out.push_str(text.get(start..end).unwrap_or(""));
+        match text.as_bytes().get(end) {
+            None => return,
+            Some(b'"') => out.push_str("\\\""),
+            Some(b'\\') => out.push_str("\\\\"),
+            Some(b'\n') => out.push_str("\\n"),
+            Some(b'\r') => out.push_str("\\r"),
+            Some(b'\t') => out.push_str("\\t"),
+            Some(0x8) => out.push_str("\\b"),
+            Some(0xc) => out.push_str("\\f"),
+            Some(control) => {
                 let _ = write!(out, "\\u{control:04x}");
             }
         }
-        rest = &rest[at + 1..];
+        start = end + 1;
     }
-    out.push_str(rest);
 }
-
-/// Bytes that cannot stand in a string as they are. All of them are ASCII, so a text may be cut
-/// beside them.
-const ESCAPED: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
-    }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
 
 /// A text as a JSON string.
 pub(crate) fn quote(text: &str) -> String {

@@ -92,7 +92,7 @@ fn stands_alone(source: &str, span: Span, line: Span) -> bool {
 
 /// The object at a place, if it is whole.
 fn whole(source: &str, start: usize, end: usize) -> Option<Span> {
-    let mut scan = Scanner::on_line(source, Span::new(start, end));
+    let mut scan = Scanner::within(source, Span::new(start, end));
     (scan.shape() == Ok(Shape::Object)).then(|| scan.skip().ok())?
 }
 

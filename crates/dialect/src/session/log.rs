@@ -115,14 +115,14 @@ pub(super) fn by_element<'a>(
     }
     let mut lines = LineCount::new(source);
     let mut refused = None;
-    let mut scan = Scanner::on_line(source, Span::new(list, source.len()));
+    let mut scan = Scanner::within(source, Span::new(list, source.len()));
     let span = scan.array(|scan, _| {
         scan.shape()?;
         let start = scan.position();
         let raw = |end: usize| Raw { span: Span::new(start, end), line: 0, state: State::Whole };
         reading.element(scan, start, lines.at(start)).inspect_err(|trouble| {
             // It is JSON, but not as we know it.
-            let mut again = Scanner::on_line(source, Span::new(start, source.len()));
+            let mut again = Scanner::within(source, Span::new(start, source.len()));
             if again.skip().as_ref().map_or_else(Trouble::is_depth, |_| true) {
                 let raw = Raw { line: lines.at(start), ..raw(start) };
                 refused = Some(malformed(raw, trouble.clone()));
@@ -145,7 +145,7 @@ pub(super) fn by_element<'a>(
             source.get(span.end as usize..).is_none_or(|behind| behind.trim().is_empty())
         }
         _ => {
-            let mut whole = Scanner::on_line(source, Span::new(0, source.len()));
+            let mut whole = Scanner::within(source, Span::new(0, source.len()));
             around.is_empty() || whole.skip().and_then(|_| whole.end()).is_ok()
         }
     };
@@ -165,9 +165,9 @@ pub(super) fn by_element<'a>(
 
 fn malformed(raw: Raw, trouble: Trouble) -> ReadError {
     ReadError::Malformed {
-        at: trouble.at,
+        at: trouble.at(),
         place: Some(format!("line {}", raw.line + 1)),
-        what: trouble.what.into_owned(),
+        what: trouble.what().to_owned(),
     }
 }
 
@@ -222,7 +222,7 @@ impl<'a> Reading<'a> {
             }
             Err(trouble) => trouble,
         };
-        let mut again = Scanner::on_line(source, raw.span);
+        let mut again = Scanner::within(source, raw.span);
         let whole = again.shape().and_then(|_| again.skip()).and_then(|_| again.end());
         if whole.as_ref().map_or_else(Trouble::is_depth, |()| true) {
             // It is JSON, but not as we know it: whoever guesses here breaks the file.
@@ -243,7 +243,7 @@ impl<'a> Reading<'a> {
 
     fn record(&mut self, raw: Raw) -> Scan<()> {
         let before = self.reader.builder.messages();
-        let mut scan = Scanner::on_line(self.log.source, raw.span);
+        let mut scan = Scanner::within(self.log.source, raw.span);
         let seen = self.see(&mut scan);
         match seen.and_then(|seen| scan.end().map(|()| seen)) {
             Ok(seen) => {

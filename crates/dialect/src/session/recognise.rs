@@ -31,7 +31,7 @@ pub fn recognise(source: &str) -> Recognised {
     // What is left of torn records tells where no whole one does.
     let mut hint = Recognised::No;
     for raw in lines(source).take(LOOK) {
-        let mut scan = Scanner::on_line(source, raw.span);
+        let mut scan = Scanner::within(source, raw.span);
         let whole = match scan.shape() {
             Ok(Shape::Object) => scan.skip().and_then(|span| scan.end().map(|()| span)),
             _ => continue,
@@ -140,7 +140,7 @@ fn list(source: &str) -> Recognised {
 pub(super) fn old_gemini(source: &str) -> Option<usize> {
     const LIST: &str = "\"messages\"";
     let first = lines(source).next()?.span;
-    let mut scan = Scanner::on_line(source, first);
+    let mut scan = Scanner::within(source, first);
     if scan.skip().and_then(|_| scan.end()).is_ok() {
         return None;
     }
@@ -160,7 +160,7 @@ pub(super) fn old_gemini(source: &str) -> Option<usize> {
     }
     let start = head.rfind('\n').map_or(0, |at| at + 1);
     let end = source.get(start..)?.find('\n').map_or(source.len(), |at| start + at);
-    let mut scan = Scanner::on_line(source, Span::new(start, end));
+    let mut scan = Scanner::within(source, Span::new(start, end));
     if scan.shape() == Ok(Shape::Object) && scan.skip().and_then(|_| scan.end()).is_ok() {
         return None;
     }

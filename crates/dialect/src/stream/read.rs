@@ -89,8 +89,8 @@ impl Reader {
         });
         self.again.learn(&frame, listener.told);
         read.map_err(|trouble| StreamError::Malformed {
-            at: frame.at + trouble.at as u64,
-            what: trouble.what.into_owned(),
+            at: frame.at + trouble.at() as u64,
+            what: trouble.what().to_owned(),
         })
     }
 

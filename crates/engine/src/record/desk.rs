@@ -5,9 +5,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use foxwedge_run::{Body, CallRef, Outcome, Started, Stop};
-use foxwedge_store::{AnyStore, NewRecord, NewRun, NewSession, Result, Store, StoreError};
-use serde_json::json;
+use foxwedge_run::{self as run, Body, CallRef, Outcome, Stop};
+use foxwedge_store::{
+    AnyStore, NewRecord, NewRun, NewSession, Result, RunRow, Started, Store, StoreError,
+};
+use serde_json::Value;
 
 use super::{
     answers,
@@ -15,6 +17,7 @@ use super::{
     live::{Kept, LEASE, Live, again},
     now,
     queue::{Beginning, Closing, Ending, What, Whole},
+    story::Story,
     tips,
 };
 use crate::meter::{Dropped, Meter};
@@ -26,7 +29,7 @@ const KNOWN: usize = 100_000;
 pub(super) struct Desk {
     pub(super) store: Arc<AnyStore>,
     pub(super) me: String,
-    meter: Meter,
+    pub(super) meter: Meter,
     known: Mutex<HashSet<Arc<str>>>,
 }
 
@@ -49,7 +52,7 @@ impl Desk {
                 What::Begin(begin) => {
                     let goes_on = live.take_if(|live| live.run == begin.run);
                     if let Some(mut before) = live.take() {
-                        before.end(begin.at, Some(Outcome::Replaced), None);
+                        before.story.end(begin.at, Some(Outcome::Replaced), None);
                         self.save(before, std::mem::take(&mut records)).await;
                     }
                     live = self.begin(session, goes_on, *begin).await;
@@ -81,8 +84,8 @@ impl Desk {
     }
 
     async fn save(&self, live: Box<Live>, records: Vec<NewRecord>) -> Option<Box<Live>> {
-        if live.is_over() {
-            self.meter.late_events(live.late());
+        if live.story.is_over() {
+            self.meter.late_events(live.story.late());
         }
         let kept = live.save(&self.store, records).await;
         self.settled(kept)
@@ -121,12 +124,7 @@ impl Desk {
                 }
             },
         };
-        let results = match &begin.body {
-            Some((body, wire)) => answers::read(&begin.answered, &begin.failed, body, *wire),
-            None => answers::bare(&begin.answered, &begin.failed),
-        };
-        results.into_iter().for_each(|result| live.tell(begin.at, Body::Result(result)));
-        begin.cards.into_iter().for_each(|card| live.tell(begin.at, card));
+        told(&mut live.story, begin);
         Some(live)
     }
 
@@ -139,21 +137,7 @@ impl Desk {
         if !self.is_known(session) && !self.make_session(session, begin).await? {
             return Ok(None);
         }
-        let start = Started {
-            session: Some(session.clone()),
-            agent: begin.agent.as_deref().map(name),
-            model: Some(name(&begin.model)),
-            ..Started::default()
-        };
-        let new = NewRun {
-            id: begin.run.to_string(),
-            session: session.to_string(),
-            key: None,
-            owner: self.me.clone(),
-            ttl: LEASE,
-            start: start.clone(),
-            at: Some(begin.at),
-        };
+        let new = self.new_run(session, begin);
         let started = match again(|| self.store.start_run(new.clone())).await {
             // Somebody deleted it.
             Err(StoreError::NoSession(_)) => {
@@ -164,37 +148,41 @@ impl Desk {
             }
             started => started,
         };
+        let live = |row: &RunRow, lease| {
+            let story = Story::new(&begin.run, row.started, new.start.clone());
+            Box::new(Live::new(row, story, lease))
+        };
         match started? {
-            foxwedge_store::Started::New { run, lease } => {
-                Ok(Some(Box::new(Live::new(&run, start, lease))))
-            }
+            Started::New { run, lease } => Ok(Some(live(&run, lease))),
             // The acknowledgement was lost: nobody else knows the id.
-            foxwedge_store::Started::Existing(run) => {
+            Started::Existing(run) => {
                 let ours = run.lease.clone().filter(|lease| lease.owner == self.me);
-                Ok(ours.map(|lease| Box::new(Live::new(&run, start, lease))))
+                Ok(ours.map(|lease| live(&run, lease)))
             }
+        }
+    }
+
+    /// The run that a request begins.
+    pub(super) fn new_run(&self, session: &Arc<str>, begin: &Beginning) -> NewRun {
+        NewRun {
+            id: begin.run.to_string(),
+            session: session.to_string(),
+            key: None,
+            owner: self.me.clone(),
+            ttl: LEASE,
+            start: run::Started {
+                session: Some(session.clone()),
+                agent: begin.agent.as_deref().map(name),
+                model: Some(name(&begin.model)),
+                ..run::Started::default()
+            },
+            at: Some(begin.at),
         }
     }
 
     /// Makes a session, or finds it; whether it is the caller's.
     async fn make_session(&self, session: &Arc<str>, begin: &Beginning) -> Result<bool> {
-        let agent = begin.agent.as_deref().map(name);
-        let model = name(&begin.model);
-        let title = match agent {
-            Some(agent) => format!("{model} · {agent}"),
-            None => model.to_string(),
-        };
-        let meta = json!({
-            "source": "gateway",
-            "format": begin.wire.name(),
-            "forked_from": begin.forked.as_deref(),
-        });
-        let new = NewSession {
-            id: session.to_string(),
-            owner: begin.owner.to_string(),
-            title,
-            meta: Some(meta.to_string()),
-        };
+        let new = new_session(session, begin);
         let row = again(|| self.store.create_session(new.clone())).await?;
         if *row.owner != *begin.owner {
             return Ok(false);
@@ -212,18 +200,44 @@ impl Desk {
     }
 }
 
-/// The run that is meant, if it is the one that is open.
-fn ours<'l>(live: &'l mut Option<Box<Live>>, run: &str) -> Option<&'l mut Live> {
-    live.as_deref_mut().filter(|live| &*live.run == run)
+/// The session of a request, if it has to be made.
+pub(super) fn new_session(session: &Arc<str>, begin: &Beginning) -> NewSession {
+    let agent = begin.agent.as_deref().map(name);
+    let model = name(&begin.model);
+    let title = match agent {
+        Some(agent) => format!("{model} · {agent}"),
+        None => model.to_string(),
+    };
+    // A text and no tree of values: this is told of every request. Names of formats are words.
+    let forked = begin.forked.as_deref().map_or(Value::Null, Value::from);
+    let format = begin.wire.name();
+    let meta =
+        format!("{{\"forked_from\":{forked},\"format\":\"{format}\",\"source\":\"gateway\"}}");
+    NewSession { id: session.to_string(), owner: begin.owner.to_string(), title, meta: Some(meta) }
 }
 
-fn record_of(closing: &Closing) -> Vec<NewRecord> {
+/// A request begins: what it brings.
+pub(super) fn told(story: &mut Story, begin: Beginning) {
+    let results = match &begin.body {
+        Some((body, wire)) => answers::read(&begin.answered, &begin.failed, body, *wire),
+        None => answers::bare(&begin.answered, &begin.failed),
+    };
+    results.into_iter().for_each(|result| story.tell(begin.at, Body::Result(result)));
+    begin.cards.into_iter().for_each(|card| story.tell(begin.at, card));
+}
+
+/// The run that is meant, if it is the one that is open.
+fn ours<'l>(live: &'l mut Option<Box<Live>>, run: &str) -> Option<&'l mut Story> {
+    live.as_deref_mut().filter(|live| &*live.run == run).map(|live| &mut live.story)
+}
+
+pub(super) fn record_of(closing: &Closing) -> Vec<NewRecord> {
     let tip = closing.tip.map(|tip| tips::record(&closing.run, closing.turn, tip));
     tip.into_iter().collect()
 }
 
 /// What the end of a request makes of its run.
-fn end(live: &mut Live, closing: Closing, whole: Whole) {
+pub(super) fn end(live: &mut Story, closing: Closing, whole: Whole) {
     let Closing { at, told, usage, text, ending, .. } = closing;
     told.into_iter().for_each(|told| live.tell(told.at, told.body));
     live.cost(at, &usage);
@@ -243,7 +257,7 @@ fn end(live: &mut Live, closing: Closing, whole: Whole) {
 }
 
 /// Nobody answered in time.
-fn late(live: &mut Live, calls: Vec<Arc<str>>) {
+fn late(live: &mut Story, calls: Vec<Arc<str>>) {
     let at = now();
     for call in calls {
         let call = Some(CallRef { id: Some(call), turn: None });

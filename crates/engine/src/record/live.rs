@@ -1,22 +1,20 @@
-//! One run that is written down: what happens goes through the run machine, and what the machine
-//! says goes to the store.
+//! One run that the store has begun and that is ours: what its story says goes to the store.
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use foxwedge_dialect::canon;
-use foxwedge_run::{
-    Body, Effect, Ended, Event, Input, Outcome, Problem, Session, Settings, Summary, Usage,
-};
+use foxwedge_run::{Body, Event, Outcome};
 use foxwedge_store::{
     AnyStore, Authority, Closing, Finalized, Lease, NewRecord, Result, RunRow, Store, StoreError,
 };
 use tokio::time::Instant;
 
+use super::story::Story;
+
 /// How long a run is ours without a sign of life, in milliseconds.
 pub(super) const LEASE: u64 = 60_000;
 
 /// How long is waited before something is tried again that a store could not do just now.
-const PAUSES: [u64; 4] = [50, 200, 1_000, 2_000];
+pub(super) const PAUSES: [u64; 4] = [50, 200, 1_000, 2_000];
 
 /// A run that is ours.
 #[derive(Debug)]
@@ -27,11 +25,7 @@ pub(super) struct Live {
     lease: Lease,
     /// When the lease was renewed last.
     renewed: Instant,
-    machine: Session,
-    pending: Vec<Event>,
-    end: Option<(Ended, Summary)>,
-    /// What earlier requests of the run cost.
-    used: Usage,
+    pub(super) story: Story,
 }
 
 /// Whether a run is still ours behind something that was done.
@@ -46,87 +40,16 @@ pub(super) enum Kept {
 }
 
 impl Live {
-    /// A run that the store has begun.
-    pub(super) fn new(row: &RunRow, start: foxwedge_run::Started, lease: Lease) -> Live {
-        let run: Arc<str> = row.id.as_str().into();
-        let mut live = Live {
+    /// A run that the store has begun, with what was told of it.
+    pub(super) fn new(row: &RunRow, story: Story, lease: Lease) -> Live {
+        Live {
+            run: story.run.clone(),
             session: row.session.as_str().into(),
             epoch: row.epoch,
             lease,
             renewed: Instant::now(),
-            machine: Session::new(Settings::default()),
-            pending: Vec::new(),
-            end: None,
-            used: Usage::default(),
-            run,
-        };
-        live.tell(row.started, Body::Started(start));
-        live
-    }
-
-    /// Whether its end is decided.
-    pub(super) fn is_over(&self) -> bool {
-        self.end.is_some()
-    }
-
-    /// Something happens. Behind the end nothing does.
-    pub(super) fn tell(&mut self, at: u64, body: Body) {
-        let event = Event { epoch: Some(self.epoch), at: Some(at), ..Event::new(&self.run, body) };
-        let mut effects = Vec::new();
-        self.machine.apply(at, Input::Event(event), &mut effects);
-        for effect in effects {
-            match effect {
-                // The store wrote the start itself.
-                Effect::Emit(event) if event.seq > Some(1) => self.pending.push(event),
-                Effect::Announce { ended, summary, .. } => self.end = Some((ended, summary)),
-                Effect::Emit(_)
-                | Effect::Show { .. }
-                | Effect::Resolve { .. }
-                | Effect::CallOff { .. }
-                | Effect::Drain { .. }
-                | Effect::Warn(_) => {}
-            }
+            story,
         }
-    }
-
-    /// What a request cost, on top of those before it.
-    pub(super) fn cost(&mut self, at: u64, usage: &canon::Usage) {
-        if usage.is_empty() {
-            return;
-        }
-        let sum = |sum: u64, more: Option<u64>| sum.saturating_add(more.unwrap_or(0));
-        self.used = Usage {
-            input: sum(self.used.input, usage.input),
-            output: sum(self.used.output, usage.output),
-            cached: sum(self.used.cached, usage.cached),
-            reasoning: sum(self.used.reasoning, usage.reasoning),
-        };
-        self.tell(at, Body::Usage(self.used));
-    }
-
-    /// It ends, so, unless it has ended.
-    pub(super) fn end(&mut self, at: u64, outcome: Option<Outcome>, text: Option<String>) {
-        if self.is_over() {
-            return;
-        }
-        self.tell(at, Body::Ended(Ended { outcome, text, ..Ended::default() }));
-    }
-
-    /// It ends in trouble, in a word.
-    pub(super) fn fail(&mut self, at: u64, code: &str) {
-        let message = format!("the request failed: {code}");
-        self.tell(at, Body::Problem(Problem { message, code: Some(code.into()), fatal: true }));
-    }
-
-    /// Something is wrong, and it goes on.
-    pub(super) fn warn(&mut self, at: u64, code: &str, message: &str) {
-        let message = message.to_owned();
-        self.tell(at, Body::Problem(Problem { message, code: Some(code.into()), fatal: false }));
-    }
-
-    /// How many events came behind the end.
-    pub(super) fn late(&self) -> u64 {
-        self.machine.run(&self.run).map_or(0, |run| run.counts().late)
     }
 
     /// Writes what is new, and the end if there is one.
@@ -138,13 +61,12 @@ impl Live {
         store: &AnyStore,
         records: Vec<NewRecord>,
     ) -> Result<Kept> {
-        let events = std::mem::take(&mut self.pending);
-        let done = match self.end.take() {
-            Some((ended, summary)) => {
+        let done = match self.story.news(Some(self.epoch)) {
+            (events, Some((ended, summary))) => {
                 let closing = Closing { events, ended, summary, records };
                 return finalize(store, &self.run, &self.lease, closing).await;
             }
-            None => {
+            (events, None) => {
                 // Together, so that one commit takes both.
                 let (events, records) = tokio::join!(
                     append(store, &self.run, &self.lease, events),
@@ -222,7 +144,8 @@ async fn finalize(
     }
 }
 
-fn shorten(closing: &mut Closing) {
+/// Leaves out what can be left out.
+pub(super) fn shorten(closing: &mut Closing) {
     closing.records.clear();
     closing.ended.text = None;
     for event in &mut closing.events {

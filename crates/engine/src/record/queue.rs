@@ -14,13 +14,19 @@ use bytes::Bytes;
 use foxwedge_core::Wire;
 use foxwedge_dialect::canon;
 use foxwedge_run::Body;
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    time::{Duration, sleep},
+};
 
 /// How many notes may wait. Every request at work has set one aside.
 pub(super) const NOTES: usize = 16_384;
 
 /// How many bytes may wait, about.
 const BYTES: usize = 32 << 20;
+
+/// With so many the writer waits for nothing.
+const MANY: usize = BYTES / 4;
 
 /// What the writer hears.
 #[derive(Debug)]
@@ -125,14 +131,41 @@ pub(super) enum Whole {
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     sender: mpsc::Sender<Note>,
-    bytes: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    bytes: AtomicUsize,
+    /// Somebody waits for the writer, or there is a lot to do.
+    pressed: Notify,
+}
+
+impl Shared {
+    fn has_room(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) <= BYTES
+    }
+
+    fn add(&self, weight: usize) {
+        let before = self.bytes.fetch_add(weight, Ordering::Relaxed);
+        if before.saturating_add(weight) > MANY {
+            self.pressed.notify_one();
+        }
+    }
+}
+
+/// Whether the writer may take its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Haste {
+    Yes,
+    No,
 }
 
 /// The way out.
 #[derive(Debug)]
 pub(super) struct Notes {
     receiver: mpsc::Receiver<Note>,
-    bytes: Arc<AtomicUsize>,
+    shared: Arc<Shared>,
 }
 
 /// The way in for one request: its end has a place already.
@@ -151,8 +184,8 @@ pub(super) struct Full;
 
 pub(super) fn open(most: usize) -> (Queue, Notes) {
     let (sender, receiver) = mpsc::channel(most.max(2));
-    let bytes = Arc::new(AtomicUsize::new(0));
-    (Queue { sender, bytes: bytes.clone() }, Notes { receiver, bytes })
+    let shared = Arc::new(Shared::default());
+    (Queue { sender, shared: shared.clone() }, Notes { receiver, shared })
 }
 
 impl Queue {
@@ -162,7 +195,7 @@ impl Queue {
         session: &Arc<str>,
         begin: impl FnOnce() -> Box<Beginning>,
     ) -> Option<Line> {
-        if self.bytes.load(Ordering::Relaxed) > BYTES {
+        if !self.shared.has_room() {
             return None;
         }
         let end = self.sender.clone().try_reserve_owned().ok()?;
@@ -170,7 +203,7 @@ impl Queue {
         let begin = begin();
         let run = begin.run.clone();
         let note = Note::Of(session.clone(), What::Begin(begin));
-        self.bytes.fetch_add(weight(&note), Ordering::Relaxed);
+        self.shared.add(weight(&note));
         permit.send(note);
         let (queue, session) = (self.clone(), session.clone());
         Some(Line { queue, session, run, end, whole: Whole::Yes })
@@ -184,13 +217,13 @@ impl Queue {
 
     /// Something happens beside the replies of a run.
     pub(super) fn beside(&self, session: &Arc<str>, run: &Arc<str>, told: Told) {
-        if self.bytes.load(Ordering::Relaxed) > BYTES {
+        if !self.shared.has_room() {
             return;
         }
         let note = Note::Of(session.clone(), What::More(run.clone(), vec![told]));
         let weight = weight(&note);
         if self.sender.try_send(note).is_ok() {
-            self.bytes.fetch_add(weight, Ordering::Relaxed);
+            self.shared.add(weight);
         }
     }
 
@@ -198,6 +231,7 @@ impl Queue {
     pub(super) async fn flush(&self) {
         let (sender, written) = oneshot::channel();
         if self.sender.send(Note::Flush(sender)).await.is_ok() {
+            self.shared.pressed.notify_one();
             // A writer that is gone writes nothing.
             let _ = written.await;
         }
@@ -206,6 +240,7 @@ impl Queue {
     /// Nobody asks any more.
     pub(super) async fn stop(&self) {
         let _ = self.sender.send(Note::Stop).await;
+        self.shared.pressed.notify_one();
     }
 }
 
@@ -220,12 +255,11 @@ impl Line {
         }
         let note = Note::Of(self.session.clone(), What::More(self.run.clone(), told));
         let weight = weight(&note);
-        let room = self.queue.bytes.load(Ordering::Relaxed) <= BYTES;
-        if !room || self.queue.sender.try_send(note).is_err() {
+        if !self.queue.shared.has_room() || self.queue.sender.try_send(note).is_err() {
             self.whole = Whole::No;
             return Err(Full);
         }
-        self.queue.bytes.fetch_add(weight, Ordering::Relaxed);
+        self.queue.shared.add(weight);
         Ok(())
     }
 
@@ -241,7 +275,7 @@ impl Line {
             Whole::No => closing.told.clear(),
         }
         let note = Note::Of(session, What::End(closing, whole));
-        queue.bytes.fetch_add(weight(&note), Ordering::Relaxed);
+        queue.shared.add(weight(&note));
         end.send(note);
     }
 }
@@ -249,13 +283,35 @@ impl Line {
 impl Notes {
     /// What waits, at most so much; nothing if nobody is left who could say something.
     pub(super) async fn next(&mut self, notes: &mut Vec<Note>, most: usize) -> usize {
+        let before = notes.len();
         let number = self.receiver.recv_many(notes, most).await;
+        self.taken(notes.get(before..).unwrap_or_default());
+        number
+    }
+
+    /// What came meanwhile, at most so much.
+    pub(super) fn more(&mut self, notes: &mut Vec<Note>, most: usize) {
+        let before = notes.len();
+        let next = std::iter::from_fn(|| self.receiver.try_recv().ok());
+        notes.extend(next.take(most));
+        self.taken(notes.get(before..).unwrap_or_default());
+    }
+
+    /// Lets time go by, unless there is haste.
+    pub(super) async fn linger(&self, time: Duration) -> Haste {
+        tokio::select! {
+            biased;
+            () = self.shared.pressed.notified() => Haste::Yes,
+            () = sleep(time) => Haste::No,
+        }
+    }
+
+    fn taken(&self, notes: &[Note]) {
         let weight: usize = notes.iter().map(weight).sum();
         // What was sent and not counted yet is counted in a moment.
-        let _ = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
+        let _ = self.shared.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |bytes| {
             Some(bytes.saturating_sub(weight))
         });
-        number
     }
 
     /// Nobody may say anything any more, but what was set aside.

@@ -5,6 +5,7 @@ mod content;
 mod overflow;
 mod restart;
 mod beside;
+mod together;
 
 use foxwedge_core::Family;
 use foxwedge_dialect::{

@@ -5,7 +5,6 @@ use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use foxwedge_store::{AnyStore, Filter, NewRecord, Page, Result, SessionRow, Store, StoreError};
 use serde::Deserialize;
-use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::session::Tip;
@@ -29,7 +28,7 @@ pub(super) fn record(run: &str, turn: u32, tip: u128) -> NewRecord {
         parent: None,
         run: Some(run.to_owned()),
         kind: KIND.to_owned(),
-        body: json!({ "tip": format!("{tip:032x}") }).to_string(),
+        body: format!("{{\"tip\":\"{tip:032x}\"}}"),
     }
 }
 

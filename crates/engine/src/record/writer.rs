@@ -1,7 +1,14 @@
 //! The one task that writes. It takes what waits, sorts it by session, and writes all sessions at
 //! once: what happened in one of them stays in order.
+//!
+//! It takes its time, a little: a request that is over by then is written once and not twice. What
+//! goes on for longer is in the store while it goes on, and whoever looks does not wait for that.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use foxwedge_store::AnyStore;
 use tokio::{
@@ -13,13 +20,17 @@ use tokio::{
 use super::{
     desk::Desk,
     live::{Kept, Live},
-    queue::{Note, Notes, What},
+    queue::{Beginning, Haste, Note, Notes, What},
     waiting::Waiting,
+    whole,
 };
 use crate::meter::Meter;
 
 /// So many notes are written together.
 const BATCH: usize = 1_024;
+/// How long the writer waits for more, before it writes. A request that has only begun may have it
+/// waiting twice.
+const LINGER: Duration = Duration::from_millis(10);
 /// How often is looked for calls without an answer.
 const TICK: Duration = Duration::from_secs(1);
 /// Every so many ticks leases are looked at, and runs that others left open.
@@ -35,7 +46,15 @@ pub(super) struct Writer {
     notes: Notes,
     waiting: Arc<Waiting>,
     live: HashMap<Arc<str>, Box<Live>>,
+    /// Requests that have only begun, by session. Their end may come at once.
+    held: HashMap<Arc<str>, Box<Beginning>>,
 }
+
+/// A run that goes on, and its session.
+type Still = (Arc<str>, Box<Live>);
+
+/// What happened, by session.
+type Sorted = HashMap<Arc<str>, Vec<What>>;
 
 /// Whether somebody will still say something.
 enum More {
@@ -52,7 +71,7 @@ impl Writer {
         meter: Meter,
     ) -> Writer {
         let desk = Arc::new(Desk::new(store, me, meter));
-        Writer { desk, notes, waiting, live: HashMap::new() }
+        Writer { desk, notes, waiting, live: HashMap::new(), held: HashMap::new() }
     }
 
     /// Writes until nobody says anything any more. Then nothing of ours is open.
@@ -61,41 +80,67 @@ impl Writer {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut notes, mut round) = (Vec::new(), 0_u32);
         loop {
-            tokio::select! {
+            let haste = tokio::select! {
                 biased;
-                number = self.notes.next(&mut notes, BATCH) => {
-                    let more = self.take(std::mem::take(&mut notes)).await;
-                    if number == 0 || matches!(more, More::No) {
-                        break;
-                    }
-                }
                 _ = ticks.tick() => {
                     self.close_late().await;
                     round = round.wrapping_add(1);
                     if round.is_multiple_of(ROUND) {
                         self.look_after().await;
                     }
+                    continue;
                 }
+                gathered = self.gather(&mut notes) => match gathered {
+                    Some(haste) => haste,
+                    None => break,
+                },
+            };
+            if let More::No = self.take(std::mem::take(&mut notes), haste).await {
+                break;
             }
         }
         self.notes.close();
         while let Ok(1..) = timeout(LAST, self.notes.next(&mut notes, BATCH)).await {
-            self.take(std::mem::take(&mut notes)).await;
+            self.take(std::mem::take(&mut notes), Haste::Yes).await;
         }
         self.close_all().await;
     }
 
-    /// Writes what came together.
-    async fn take(&mut self, notes: Vec<Note>) -> More {
-        let mut sorted: HashMap<Arc<str>, Vec<What>> = HashMap::new();
+    /// Waits for notes, and a little for more of them. `None` if nobody is left who could say
+    /// something.
+    async fn gather(&mut self, notes: &mut Vec<Note>) -> Option<Haste> {
+        let idle = notes.is_empty() && self.held.is_empty();
+        if idle && self.notes.next(notes, BATCH).await == 0 {
+            return None;
+        }
+        let haste = match notes.len() {
+            BATCH.. => Haste::No,
+            _ => self.notes.linger(LINGER).await,
+        };
+        self.notes.more(notes, BATCH);
+        Some(haste)
+    }
+
+    /// Writes what came together, but what has only just begun.
+    async fn take(&mut self, notes: Vec<Note>, mut haste: Haste) -> More {
+        let held = self.held.drain();
+        let mut sorted: Sorted =
+            held.map(|(session, begin)| (session, vec![What::Begin(begin)])).collect();
+        let old: HashSet<Arc<str>> = sorted.keys().cloned().collect();
         let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
         let mut more = More::Yes;
         for note in notes {
             match note {
                 Note::Of(session, what) => sorted.entry(session).or_default().push(what),
-                Note::Flush(whoever) => waiting.push(whoever),
-                Note::Stop => more = More::No,
+                Note::Flush(whoever) => {
+                    waiting.push(whoever);
+                    haste = Haste::Yes;
+                }
+                Note::Stop => (more, haste) = (More::No, Haste::Yes),
             }
+        }
+        if haste == Haste::No {
+            self.hold(&mut sorted, &old);
         }
         self.write(sorted).await;
         for whoever in waiting {
@@ -105,21 +150,67 @@ impl Writer {
         more
     }
 
-    async fn write(&mut self, sorted: HashMap<Arc<str>, Vec<What>>) {
+    /// Keeps back what has just begun, once.
+    fn hold(&mut self, sorted: &mut Sorted, old: &HashSet<Arc<str>>) {
+        for (session, whats) in sorted.iter_mut() {
+            if whats.len() == 1 && old.contains(session) {
+                continue;
+            }
+            // One with a body may be large.
+            let fresh = |what: &mut What| match what {
+                What::Begin(begin) => begin.body.is_none(),
+                What::More(..) | What::End(..) => false,
+                What::Late(..) | What::Lost(_) | What::Forget(_) => false,
+            };
+            if let Some(What::Begin(begin)) = whats.pop_if(fresh) {
+                self.held.insert(session.clone(), begin);
+            }
+        }
+    }
+
+    async fn write(&mut self, sorted: Sorted) {
+        let (mut over, mut behind) = (Vec::new(), Vec::new());
         let mut work = JoinSet::new();
-        for (session, whats) in sorted {
-            let (desk, live) = (self.desk.clone(), self.live.remove(&session));
+        for (session, mut whats) in sorted {
+            let done = match self.live.contains_key(&session) {
+                true => 0,
+                false => whole::over(&whats),
+            };
+            let rest = whats.split_off(done);
+            match (whats.is_empty(), rest.is_empty()) {
+                (true, true) => {}
+                (true, false) => self.spawn(&mut work, session, rest),
+                (false, true) => over.push((session, whats)),
+                (false, false) => {
+                    over.push((session.clone(), whats));
+                    behind.push((session, rest));
+                }
+            }
+        }
+        if !over.is_empty() {
+            let desk = self.desk.clone();
             work.spawn(async move {
-                let live = desk.session(&session, live, whats).await;
-                live.map(|live| (session, live))
+                desk.keep(over).await;
+                None
             });
         }
         self.collect(work).await;
+        let mut work = JoinSet::new();
+        behind.into_iter().for_each(|(session, rest)| self.spawn(&mut work, session, rest));
+        self.collect(work).await;
+    }
+
+    fn spawn(&mut self, work: &mut JoinSet<Option<Still>>, session: Arc<str>, whats: Vec<What>) {
+        let (desk, live) = (self.desk.clone(), self.live.remove(&session));
+        work.spawn(async move {
+            let live = desk.session(&session, live, whats).await;
+            live.map(|live| (session, live))
+        });
     }
 
     /// Ends runs whose calls nobody answered.
     async fn close_late(&mut self) {
-        let mut sorted: HashMap<Arc<str>, Vec<What>> = HashMap::new();
+        let mut sorted = Sorted::new();
         for (session, what) in self.waiting.due(Instant::now()) {
             sorted.entry(session).or_default().push(what);
         }
@@ -167,7 +258,7 @@ impl Writer {
         self.write(sorted).await;
     }
 
-    async fn collect(&mut self, mut work: JoinSet<Option<(Arc<str>, Box<Live>)>>) {
+    async fn collect(&mut self, mut work: JoinSet<Option<Still>>) {
         while let Some(done) = work.join_next().await {
             // Of a task that panicked nothing is left; its run is closed when its lease runs out.
             if let Ok(Some((session, live))) = done {

@@ -10,7 +10,10 @@ use super::{
     row::{self, limit, number, plain, signed},
     sessions,
 };
-use crate::{NewRecord, Record, StoreError};
+use crate::{
+    NewRecord, Record, StoreError,
+    ordinals::{self, There},
+};
 
 impl PostgresStore {
     /// Adds records. Doing it twice is found out by their ids.
@@ -67,18 +70,15 @@ pub(super) async fn add(
     count: u64,
     records: &[NewRecord],
 ) -> Result<Vec<u64>, Failure> {
-    let stored = stored(client, session, records).await?;
-    let parents = parents(client, session, records).await?;
-    let ordinals = place(count, &stored, &parents, records)?;
-    let mut last = count;
-    let mut new = Vec::new();
-    for (ordinal, record) in ordinals.iter().copied().zip(records) {
-        // One that is told again, here or in an earlier call, has a place that is taken.
-        if ordinal > last {
-            new.push(Placed { ordinal, at: None, record });
-            last = ordinal;
-        }
-    }
+    let there = There {
+        records: stored(client, session, records).await?,
+        parents: parents(client, session, records).await?,
+    };
+    let ordinals = ordinals::place(count, &there, records)?;
+    let new: Vec<Placed<'_>> = ordinals::fresh(count, &ordinals, records)
+        .map(|(ordinal, record)| Placed { ordinal, at: None, record })
+        .collect();
+    let last = new.last().map_or(count, |placed| placed.ordinal);
     insert(client, session, &new).await?;
     let touch = "UPDATE sessions SET records = $2, touched = greatest(touched, now_ms())
                  WHERE id = $1";
@@ -119,40 +119,6 @@ pub(super) async fn insert(
     ];
     ask::change(client, statement, values).await?;
     Ok(())
-}
-
-/// Gives every record its ordinal: the one it has, or the next.
-fn place(
-    count: u64,
-    stored: &HashMap<String, Record>,
-    parents: &HashSet<String>,
-    records: &[NewRecord],
-) -> Result<Vec<u64>, StoreError> {
-    let mut next = count;
-    let mut fresh: HashMap<&str, (u64, &NewRecord)> = HashMap::new();
-    let mut ordinals = Vec::with_capacity(records.len());
-    for record in records {
-        let known = stored.get(&record.id).map(|stored| (stored.ordinal, &stored.record));
-        let ordinal = match known.or_else(|| fresh.get(record.id.as_str()).copied()) {
-            Some((ordinal, same)) if same == record => ordinal,
-            Some(_) => return Err(StoreError::Conflict(record.id.clone())),
-            None => {
-                if let Some(parent) = &record.parent
-                    && !parents.contains(parent)
-                    && !fresh.contains_key(parent.as_str())
-                {
-                    let id = &record.id;
-                    let why = format!("record `{id}` follows `{parent}`, which is not there");
-                    return Err(StoreError::Invalid(why));
-                }
-                next += 1;
-                fresh.insert(&record.id, (next, record));
-                next
-            }
-        };
-        ordinals.push(ordinal);
-    }
-    Ok(ordinals)
 }
 
 /// Those of the records that are there, as they are there.

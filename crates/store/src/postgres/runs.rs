@@ -109,7 +109,10 @@ pub(super) fn ttl(ttl: u64) -> i64 {
 }
 
 /// The run that a start finds, by its id or by its key.
-async fn existing(client: &impl GenericClient, new: &NewRun) -> Result<Option<Run>, Failure> {
+pub(super) async fn existing(
+    client: &impl GenericClient,
+    new: &NewRun,
+) -> Result<Option<Run>, Failure> {
     if let Some(run) = find(client, &new.id).await? {
         let same_key = new.key.is_none() || new.key == run.row.key;
         return if run.row.session == new.session && same_key {

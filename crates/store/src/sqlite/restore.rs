@@ -78,7 +78,8 @@ fn put_records(connection: &Connection, session: &str, records: &[Record]) -> Do
             Some(_) => return conflict(&record.record.id),
             None if record.ordinal != last + 1 => return conflict(&record.record.id),
             None => {
-                sessions::insert_record(connection, serial, record)?;
+                let Record { ordinal, at, record } = record;
+                sessions::insert_record(connection, serial, *ordinal, *at, record)?;
                 last += 1;
             }
         }

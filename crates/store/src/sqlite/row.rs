@@ -117,7 +117,8 @@ pub(super) fn record(row: &Row<'_>) -> Done<Record> {
         },
     };
     let what = || format!("record `{}`", record.record.id);
-    seal::check(what, seal::record(&record), link(row, 7)?)?;
+    let seal = seal::record(record.ordinal, record.at, &record.record);
+    seal::check(what, seal, link(row, 7)?)?;
     Ok(record)
 }
 

@@ -251,10 +251,26 @@ pub(super) fn insert_event(
     body: &str,
     chain: &Link,
 ) -> Done<()> {
-    connection
-        .prepare_cached("INSERT INTO events (place, body, chain) VALUES (?1, ?2, ?3)")?
-        .execute(params![place(run, seq), body, chain])?;
+    insert_events(connection, run, [(seq, body, chain)])
+}
+
+/// Puts events into their places.
+pub(super) fn insert_events<'a>(
+    connection: &Connection,
+    run: i64,
+    events: impl IntoIterator<Item = (u64, &'a str, &'a Link)>,
+) -> Done<()> {
+    let mut statement =
+        connection.prepare_cached("INSERT INTO events (place, body, chain) VALUES (?1, ?2, ?3)")?;
+    for (seq, body, chain) in events {
+        statement.execute(params![place(run, seq), body, chain])?;
+    }
     Ok(())
+}
+
+/// Whether there is a run with that id.
+pub(super) fn is_there(connection: &Connection, id: &str) -> Done<bool> {
+    Ok(connection.prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?.exists([id])?)
 }
 
 /// An event as it lies in its place.
@@ -271,7 +287,7 @@ pub(super) fn found(connection: &Connection, id: &str) -> Done<RunRow> {
 }
 
 /// The run that a start means, if there is one already.
-fn known(connection: &Connection, session: i64, new: &NewRun) -> Done<Option<RunRow>> {
+pub(super) fn known(connection: &Connection, session: i64, new: &NewRun) -> Done<Option<RunRow>> {
     if let Some(known) = find(connection, &new.id)? {
         let same_key = new.key.is_none() || new.key == known.key;
         if known.session != new.session || !same_key {

@@ -1,13 +1,12 @@
 //! A hash beside every record and every snapshot: what changed on the disk is not taken for what
 //! somebody said. Events have their chain instead.
 
-use crate::{Record, Result, Snapshot, StoreError, chain::Link};
+use crate::{NewRecord, Result, Snapshot, StoreError, chain::Link};
 
 /// The seal of a record.
-pub(super) fn record(record: &Record) -> Link {
-    let Record { ordinal, at, record } = record;
+pub(super) fn record(ordinal: u64, at: u64, record: &NewRecord) -> Link {
     let mut seal = Seal::default();
-    seal.number(*ordinal).number(*at);
+    seal.number(ordinal).number(at);
     seal.bytes(Some(record.id.as_bytes()));
     seal.bytes(record.parent.as_ref().map(String::as_bytes));
     seal.bytes(record.run.as_ref().map(String::as_bytes));

@@ -7,7 +7,10 @@ use super::{
     row::{self, limit, signed, unsigned},
     seal,
 };
-use crate::{NewRecord, NewSession, Record, SessionRow, Snapshot, StoreError};
+use crate::{
+    NewRecord, NewSession, Record, SessionRow, Snapshot, StoreError,
+    ordinals::{self, There},
+};
 
 /// The number of a session.
 pub(super) fn serial(connection: &Connection, id: &str) -> Done<i64> {
@@ -51,38 +54,47 @@ pub(super) fn add_records(
     records: &[NewRecord],
     now: u64,
 ) -> Done<Vec<u64>> {
-    let mut last: i64 = connection
+    let last: i64 = connection
         .prepare_cached("SELECT records FROM sessions WHERE serial = ?1")?
         .query_row([session], |row| row.get(0))?;
-    let mut ordinals = Vec::with_capacity(records.len());
-    for record in records {
-        if let Some(known) = find_record(connection, session, &record.id)? {
-            if known.record != *record {
-                return Err(StoreError::Conflict(record.id.clone()).into());
-            }
-            ordinals.push(known.ordinal);
-            continue;
-        }
-        if let Some(parent) = &record.parent
-            && find_ordinal(connection, session, parent)?.is_none()
-        {
-            let why = format!("record `{}` follows `{parent}`, which is not there", record.id);
-            return Err(StoreError::Invalid(why).into());
-        }
-        last += 1;
-        let placed = Record { ordinal: unsigned(last), at: now, record: record.clone() };
-        insert_record(connection, session, &placed)?;
-        ordinals.push(placed.ordinal);
+    let last = unsigned(last);
+    let ordinals = ordinals::place(last, &there(connection, session, records)?, records)?;
+    let mut count = last;
+    for (ordinal, record) in ordinals::fresh(last, &ordinals, records) {
+        insert_record(connection, session, ordinal, now, record)?;
+        count = ordinal;
     }
-    set_records(connection, session, last)?;
-    touch(connection, session, now)?;
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET records = ?2, touched = max(touched, ?3) WHERE serial = ?1",
+        )?
+        .execute(params![session, signed(count), signed(now)])?;
     Ok(ordinals)
 }
 
+/// What is there of records that are to be added.
+pub(super) fn there(connection: &Connection, session: i64, records: &[NewRecord]) -> Done<There> {
+    let mut there = There::default();
+    for record in records {
+        if let Some(known) = find_record(connection, session, &record.id)? {
+            there.records.insert(record.id.clone(), known);
+        } else if let Some(parent) = &record.parent
+            && find_ordinal(connection, session, parent)?.is_some()
+        {
+            there.parents.insert(parent.clone());
+        }
+    }
+    Ok(there)
+}
+
 /// Puts a record into its place.
-pub(super) fn insert_record(connection: &Connection, session: i64, record: &Record) -> Done<()> {
-    let seal = seal::record(record);
-    let Record { ordinal, at, record } = record;
+pub(super) fn insert_record(
+    connection: &Connection,
+    session: i64,
+    ordinal: u64,
+    at: u64,
+    record: &NewRecord,
+) -> Done<()> {
     connection
         .prepare_cached(
             "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at, seal)
@@ -90,14 +102,14 @@ pub(super) fn insert_record(connection: &Connection, session: i64, record: &Reco
         )?
         .execute(params![
             session,
-            signed(*ordinal),
+            signed(ordinal),
             record.id,
             record.parent,
             record.run,
             record.kind,
             record.body,
-            signed(*at),
-            seal,
+            signed(at),
+            seal::record(ordinal, at, record),
         ])?;
     Ok(())
 }

@@ -6,6 +6,7 @@ mod runs;
 mod log;
 mod leases;
 mod ends;
+mod whole;
 mod snapshots;
 mod lists;
 mod removal;
@@ -112,6 +113,14 @@ suite! {
         an_end_whose_records_do_not_fit_is_not_recorded
         every_outcome_is_read_back
         an_end_told_twice_is_told_once
+    }
+    whole {
+        a_run_told_at_once_is_what_it_is_step_by_step
+        a_run_told_at_once_twice_is_told_once
+        a_run_told_at_once_goes_behind_those_before_it
+        a_refused_run_leaves_nothing_and_others_alone
+        eight_tell_one_run_at_once
+        whoever_watches_is_woken_by_a_run_told_at_once
     }
     snapshots {
         a_snapshot_is_kept_and_replaced

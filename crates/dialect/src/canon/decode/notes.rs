@@ -16,8 +16,11 @@ pub(crate) fn citation<'a>(wire: Wire, citation: &Object<'_, 'a>) -> Citation<'a
     }
 }
 
-/// What stands in a block beside what it says.
-pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
+/// What stands in a block beside what it says; `None` if it is surely nothing.
+pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Option<Notes<'a>> {
+    if block.keys().all(|key| is_usual(key, wire)) {
+        return None;
+    }
     let mut notes = Notes::default();
     match wire {
         Wire::Anthropic => {
@@ -62,7 +65,21 @@ pub(super) fn notes<'a>(block: &Object<'_, 'a>, wire: Wire) -> Notes<'a> {
     if wire == Wire::Anthropic && documented {
         notes.others.push("citations".into());
     }
-    notes
+    Some(notes)
+}
+
+/// Whether a field of a block is one of those that most have, and about which there is nothing to
+/// note.
+fn is_usual(key: &[u8], wire: Wire) -> bool {
+    match wire {
+        Wire::Anthropic => matches!(
+            key,
+            b"type" | b"text" | b"id" | b"name" | b"input" | b"tool_use_id" | b"content"
+        ),
+        Wire::OpenaiChat => matches!(key, b"type" | b"text" | b"id" | b"function"),
+        Wire::OpenaiResponses => matches!(key, b"type" | b"text"),
+        Wire::Gemini | Wire::Bedrock => false,
+    }
 }
 
 /// The fields of objects inside blocks whose meaning we know.

@@ -12,6 +12,11 @@ use crate::canon::{Answer, At, Bit, History, Part, Speaker, encode::BEHIND};
 /// Moves media under such headings into the answers they name. Messages keep their places; one that
 /// held nothing else is empty then.
 pub(super) fn bring_home(history: &mut History<'_>) {
+    let mut users = history.messages.iter().filter(|said| said.role == Speaker::User);
+    // Hardly any history has such headings.
+    if !users.any(|said| said.parts.iter().any(|part| heads(part).is_some())) {
+        return;
+    }
     let mut answers: HashMap<String, At> = HashMap::new();
     for message in 0..history.messages.len() {
         let Some(said) = history.messages.get_mut(message) else { return };

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::escape_into;
+use crate::json::{Marks, escape_into};
 
 /// Adds the comma before the next element of a list or the next field of an object.
 pub(crate) fn next(out: &mut String) {
@@ -20,6 +20,9 @@ pub(crate) fn string(out: &mut String, text: &str) {
 
 /// Adds a JSON text without white space between its values. Its strings stay as they are spelled.
 pub(crate) fn tight_into(out: &mut String, json: &str) {
+    if is_tight(json.as_bytes()) {
+        return out.push_str(json);
+    }
     let mut rest = json;
     loop {
         let Some(quote) = memchr::memchr(b'"', rest.as_bytes()) else {
@@ -58,12 +61,40 @@ fn end_of_string(text: &str) -> usize {
 
 /// A JSON text without white space between its values.
 pub(crate) fn tight(json: &str) -> Cow<'_, str> {
-    if !json.bytes().any(|byte| byte.is_ascii_whitespace()) {
+    if is_tight(json.as_bytes()) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len());
     tight_into(&mut out, json);
     Cow::Owned(out)
+}
+
+/// Whether a JSON text surely has no white space between its values, which most have not.
+fn is_tight(bytes: &[u8]) -> bool {
+    let mut marks = Marks::NONE;
+    let mut at = 0;
+    loop {
+        let quote = marks.next(bytes, at);
+        let between = bytes.get(at..quote).unwrap_or_default();
+        if between.contains(&b' ') {
+            return false;
+        }
+        match bytes.get(quote) {
+            Some(b'"') => at = quote + 1,
+            Some(_) => return false,
+            None => return true,
+        }
+        loop {
+            at = marks.next(bytes, at);
+            match bytes.get(at) {
+                Some(b'"') => break,
+                Some(b'\\') => at += 2,
+                Some(_) => at += 1,
+                None => return true,
+            }
+        }
+        at += 1;
+    }
 }
 
 /// Containers inside containers that still fit into a document.

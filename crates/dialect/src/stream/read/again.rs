@@ -9,7 +9,7 @@ use foxwedge_core::Wire;
 
 use crate::{
     canon::Words,
-    json::plain,
+    json::Marks,
     stream::{
         Frame,
         event::{Event, Piece, Sink, Skipped},
@@ -71,16 +71,13 @@ impl Again {
 
 /// Whether this is the inside of a string in its usual spelling, and then whether it has escapes.
 fn is_inside(bytes: &[u8]) -> Option<bool> {
-    if bytes.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20 {
-        return None;
-    }
-    let (mut rest, mut escaped) = (bytes, false);
+    let (mut marks, mut at, mut escaped) = (Marks::NONE, 0, false);
     loop {
-        rest = rest.get(plain(rest)..)?;
-        match rest {
+        at = marks.next(bytes, at);
+        match bytes.get(at..)? {
             [] => return Some(escaped),
-            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind @ ..] => {
-                (rest, escaped) = (behind, true);
+            [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {
+                (at, escaped) = (at + 2, true);
             }
             _ => return None,
         }

@@ -1,6 +1,6 @@
 //! Out as JSON lines and in again: whole, or good up to the damage and not a word further.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use foxwedge_run::Outcome;
 use foxwedge_store::{
@@ -25,12 +25,18 @@ async fn filled(store: &impl Archive) -> Lease {
         ..closing(&current(store, "r1").await, Outcome::Completed)
     };
     store.finalize("r1", Authority::Holder(lease), end).await.expect("ended");
+    later().await;
     let mut new = NewRun { key: Some("key".to_owned()), ..new_run("s", "r2") };
     new.start.agent = Some("claude-code".into());
     let (run, lease) = started(store, new).await;
     store.append("r2", &lease, texts(&run, 2, 3)).await.expect("stored");
     store.create_session(NewSession { meta: None, ..new_session("t") }).await.expect("a session");
     lease
+}
+
+/// Lists go by time: what has the same one is listed in the order in which it was written.
+async fn later() {
+    tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
 async fn written(store: &impl Archive) -> Vec<u8> {

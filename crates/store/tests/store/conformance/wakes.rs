@@ -8,7 +8,7 @@ use foxwedge_store::{Archive, Authority, NewRun, Wake, Watch};
 use crate::sample::{at_work, closing, new_run, new_session, refusal, started, texts};
 
 /// Waits until a wake-up covers a run's place.
-async fn until(watch: &mut Watch, run: &str, place: u64) {
+pub(super) async fn until(watch: &mut Watch, run: &str, place: u64) {
     loop {
         match watch.next().await.expect("a wake-up") {
             Wake::Run { run: woken, last } if &*woken == run && last >= place => return,

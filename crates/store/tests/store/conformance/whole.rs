@@ -1,0 +1,242 @@
+//! Runs that are told at once: the same as if they had been begun and ended one after the other.
+
+use std::sync::Arc;
+
+use foxwedge_run::{Body, Event, Id, Outcome};
+use foxwedge_store::{
+    Archive, Authority, Closing, Finalized, NewRecord, NewRun, Result, RunRow, Started, Store,
+    WholeRun, export, verify,
+};
+
+use super::wakes::until;
+use crate::sample::{
+    closing, current, ended, event, new_run, new_session, record, refusal, says, started, texts,
+};
+
+/// A run with all that a run can have.
+fn whole(session: &str, run: &str) -> WholeRun {
+    let mut new = NewRun { at: Some(1_700_000_000_000), ..new_run(session, run) };
+    new.start.agent = Some("claude-code".into());
+    new.start.model = Some("model \"1\"".into());
+    let row = blank(run);
+    let mut events = vec![says(&row, 2, "\u{1F98A} \"quoted\"\n\0")];
+    events.extend(texts(&row, 3, 6));
+    events.push(event(&row, 7, Body::Ended(ended(Outcome::Completed))));
+    let left = |id: &str, parent: Option<&str>| NewRecord {
+        run: Some(run.to_owned()),
+        ..record(&format!("{run}-{id}"), parent)
+    };
+    let parent = format!("{run}-a");
+    let records = vec![left("a", None), left("b", Some(&parent)), left("a", None)];
+    let closing = Closing { events, records, ..closing(&row, Outcome::Completed) };
+    WholeRun { session: new_session(session), run: new, closing }
+}
+
+/// A run whose number nobody knows yet.
+fn blank(id: &str) -> RunRow {
+    RunRow {
+        id: id.to_owned(),
+        session: String::new(),
+        epoch: 0,
+        key: None,
+        started: 0,
+        last: 1,
+        state: foxwedge_store::RunState::Open,
+        lease: None,
+        lease_until: None,
+        agent: None,
+        model: None,
+    }
+}
+
+/// The same without the number that [`blank`] gave its events.
+fn unnumbered(mut whole: WholeRun) -> Arc<WholeRun> {
+    whole.closing.events.iter_mut().for_each(|event| event.epoch = None);
+    Arc::new(whole)
+}
+
+async fn keep(store: &impl Store, whole: WholeRun) -> Result<Finalized> {
+    store.keep_runs(vec![unnumbered(whole)]).await.pop().expect("an answer")
+}
+
+async fn won(store: &impl Store, whole: WholeRun) -> RunRow {
+    match keep(store, whole).await.expect("kept") {
+        Finalized::Won(row) => row,
+        Finalized::Lost(row) => panic!("run `{}` was there", row.id),
+    }
+}
+
+/// The long way: a session, a start, an end.
+async fn step_by_step(store: &impl Store, whole: WholeRun) -> RunRow {
+    let WholeRun { session, run, mut closing } = whole;
+    let id = run.id.clone();
+    store.create_session(session).await.expect("a session");
+    let (row, lease) = started(store, run).await;
+    closing.events.iter_mut().for_each(|event| event.epoch = Some(row.epoch));
+    match store.finalize(&id, Authority::Holder(lease), closing).await.expect("ended") {
+        Finalized::Won(row) => row,
+        Finalized::Lost(row) => panic!("run `{}` had ended", row.id),
+    }
+}
+
+/// Everything in a store, but when the store says that it was.
+async fn everything(store: &impl Archive) -> Vec<String> {
+    // By name: sessions that are made at once have no order.
+    let mut ids = Vec::new();
+    for id in ["mine", "s", "t"] {
+        ids.extend(store.session(id).await.expect("an answer").map(|session| session.id));
+    }
+    let mut out = Vec::new();
+    export(store, &ids, &mut out).await.expect("exported");
+    String::from_utf8(out).expect("text").lines().map(timeless).collect()
+}
+
+/// A line without the link that ends it, and without the store's own times.
+fn timeless(line: &str) -> String {
+    let line = line.rsplit_once(",\"link\":").map_or(line, |(line, _)| line);
+    let mut line = line.to_owned();
+    for name in ["\"created\":", "\"touched\":", "\"at\":"] {
+        if let Some(from) = line.find(name) {
+            let from = from + name.len();
+            let digits = line[from..].bytes().take_while(u8::is_ascii_digit).count();
+            let kept = line[from..].starts_with("1700000000");
+            if !kept {
+                line.replace_range(from..from + digits, "0");
+            }
+        }
+    }
+    line
+}
+
+pub(crate) async fn a_run_told_at_once_is_what_it_is_step_by_step(store: Arc<impl Archive>) {
+    let names = [("s", "r1"), ("s", "r2"), ("t", "r3")];
+    let mut rows = Vec::new();
+    for (session, run) in names {
+        rows.push(step_by_step(&*store, whole(session, run)).await);
+    }
+    let expected = everything(&*store).await;
+    assert!(expected.len() > 30, "{expected:#?}");
+    for session in ["s", "t"] {
+        store.delete_session(session).await.expect("deleted");
+    }
+    let all = names.map(|(session, run)| unnumbered(whole(session, run))).to_vec();
+    let kept = store.keep_runs(all).await;
+    let kept: Vec<Finalized> = kept.into_iter().map(|kept| kept.expect("kept")).collect();
+    assert_eq!(kept, rows.iter().cloned().map(Finalized::Won).collect::<Vec<_>>());
+    assert_eq!(everything(&*store).await, expected);
+    for (row, (_, run)) in rows.iter().zip(names) {
+        assert_eq!(current(&*store, run).await, *row);
+        assert_eq!(verify(&*store, run).await.expect("verified"), []);
+    }
+    assert_eq!(store.examine().await.expect("examined"), [""; 0]);
+}
+
+pub(crate) async fn a_run_told_at_once_twice_is_told_once(store: Arc<impl Archive>) {
+    let row = won(&*store, whole("s", "r")).await;
+    let before = everything(&*store).await;
+    let again = keep(&*store, whole("s", "r")).await.expect("an answer");
+    assert_eq!(again, Finalized::Lost(row.clone()));
+    // By its key, too, and while it is at work.
+    let mut keyed = whole("s", "r2");
+    keyed.run.key = Some("key".to_owned());
+    let (open, lease) = started(&*store, keyed.run.clone()).await;
+    keyed.run.id = "r3".to_owned();
+    keyed.closing.events.iter_mut().for_each(|event| event.run = Id::from("r3"));
+    let again = keep(&*store, keyed).await.expect("an answer");
+    assert_eq!(again, Finalized::Lost(open.clone()));
+    let end = closing(&open, Outcome::Completed);
+    store.finalize("r2", Authority::Holder(lease), end).await.expect("ended");
+    store.delete_run("r2").await.expect("deleted");
+    let after = everything(&*store).await;
+    assert_eq!(after.len(), before.len());
+    // Whoever starts it finds it.
+    let found = store.start_run(whole("s", "r").run).await.expect("an answer");
+    assert_eq!(found, Started::Existing(row));
+}
+
+pub(crate) async fn a_run_told_at_once_goes_behind_those_before_it(store: Arc<impl Archive>) {
+    let (session, mut first) = (new_session("s"), whole("s", "r1"));
+    store.create_session(session).await.expect("a session");
+    store.append_records("s", vec![record("x", None)]).await.expect("stored");
+    let (open, _) = started(&*store, new_run("s", "r0")).await;
+    first.closing.records.push(record("x", None));
+    first.closing.records.push(record("y", Some("x")));
+    let row = won(&*store, first).await;
+    assert_eq!((open.epoch, row.epoch), (1, 2));
+    let records = store.records("s", 0, 100).await.expect("records");
+    let ids: Vec<(u64, &str)> =
+        records.iter().map(|record| (record.ordinal, record.record.id.as_str())).collect();
+    assert_eq!(ids, [(1, "x"), (2, "r1-a"), (3, "r1-b"), (4, "y")]);
+    let (next, _) = started(&*store, new_run("s", "r2")).await;
+    assert_eq!(next.epoch, 3);
+    assert_eq!(store.session("s").await.expect("an answer").expect("there").records, 4);
+}
+
+pub(crate) async fn a_refused_run_leaves_nothing_and_others_alone(store: Arc<impl Archive>) {
+    won(&*store, whole("mine", "r0")).await;
+    type Change = fn(&mut WholeRun);
+    let table: [(&str, Change); 11] = [
+        ("something else", |it| it.session.owner = "somebody else".to_owned()),
+        ("something else", |it| it.run.id = "r0".to_owned()),
+        ("something else", |it| it.closing.records[1].id = "r0-a".to_owned()),
+        ("follows `nobody`", |it| it.closing.records[0].parent = Some("nobody".to_owned())),
+        ("no JSON", |it| it.closing.records[0].body = "{".to_owned()),
+        ("no JSON", |it| it.session.meta = Some("{".to_owned())),
+        ("another session", |it| it.run.session = "t".to_owned()),
+        ("belongs to another run", |it| it.closing.events[0].run = Id::from("x")),
+        ("the end", |it| it.closing.events.swap(0, 5)),
+        ("moved on", |it| it.closing.events.iter_mut().for_each(later)),
+        ("follow the event before it", |it| drop(it.closing.events.remove(1))),
+    ];
+    let before = everything(&*store).await;
+    for (place, (why, change)) in table.into_iter().enumerate() {
+        // In a session that is not there and in one that is, unless it would be right there.
+        for session in ["new", "mine"] {
+            if matches!((place, session), (0 | 2, "new") | (1, "mine")) {
+                continue;
+            }
+            let mut bad = whole(session, "r");
+            change(&mut bad);
+            let (one, other) = (format!("a{place}{session}"), format!("b{place}{session}"));
+            let all =
+                vec![unnumbered(whole("x", &one)), unnumbered(bad), unnumbered(whole("y", &other))];
+            let kept: [Result<Finalized>; 3] =
+                store.keep_runs(all).await.try_into().expect("three answers");
+            let [first, refused, last] = kept;
+            assert!(matches!(first, Ok(Finalized::Won(_))), "{why}: {first:?}");
+            assert!(matches!(last, Ok(Finalized::Won(_))), "{why}: {last:?}");
+            let told = refusal(refused);
+            assert!(told.contains(why), "{why}: {told}");
+        }
+    }
+    assert!(store.session("new").await.expect("an answer").is_none());
+    assert!(store.run("r").await.expect("an answer").is_none());
+    for session in ["x", "y"] {
+        store.delete_session(session).await.expect("deleted");
+    }
+    assert_eq!(everything(&*store).await, before);
+}
+
+fn later(event: &mut Event) {
+    event.seq = event.seq.map(|seq| seq + 1);
+}
+
+pub(crate) async fn eight_tell_one_run_at_once(store: Arc<impl Archive>) {
+    let mut work = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        work.spawn(async move { keep(&*store, whole("s", "r")).await.expect("an answer") });
+    }
+    let all = work.join_all().await;
+    let winners = all.iter().filter(|one| matches!(one, Finalized::Won(_))).count();
+    assert_eq!((winners, all.len()), (1, 8));
+    assert_eq!(verify(&*store, "r").await.expect("verified"), []);
+    assert_eq!(current(&*store, "r").await.epoch, 1);
+    assert_eq!(store.records("s", 0, 100).await.expect("records").len(), 2);
+}
+
+pub(crate) async fn whoever_watches_is_woken_by_a_run_told_at_once(store: Arc<impl Archive>) {
+    let mut watch = store.watch().await.expect("a watch");
+    won(&*store, whole("s", "r")).await;
+    until(&mut watch, "r", 7).await;
+}
