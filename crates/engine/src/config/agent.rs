@@ -231,17 +231,7 @@ fn set(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Vec<(String, Secret)> {
             desk.refuse(&origin, full, "this is no name of a variable", "");
             continue;
         }
-        let text = match text.strip_prefix("env:") {
-            None => text,
-            Some(variable) => match desk.variable(variable) {
-                Some((text, _)) => text,
-                None => {
-                    let message = format!("the variable {variable} is not set");
-                    desk.refuse(&origin, full, message, format!("`export {variable}=…`"));
-                    continue;
-                }
-            },
-        };
+        let Some(text) = desk.resolved(text, &origin, &full) else { continue };
         if text.contains('\0') {
             desk.refuse(&origin, full, "its value cannot be set", "");
             continue;

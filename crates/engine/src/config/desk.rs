@@ -100,6 +100,17 @@ impl<'w> Desk<'w> {
         self.complaints.push(Complaint { weight, origin: origin.clone(), key, message, help });
     }
 
+    /// A value, or what the variable holds that it names (`env:NAME`); `None` if that is not set.
+    pub(super) fn resolved(&mut self, text: String, origin: &Origin, full: &str) -> Option<String> {
+        let Some(variable) = text.strip_prefix("env:") else { return Some(text) };
+        let found = self.variable(variable).map(|(text, _)| text);
+        if found.is_none() {
+            let message = format!("the variable {variable} is not set");
+            self.refuse(origin, full, message, format!("`export {variable}=…`"));
+        }
+        found
+    }
+
     /// A variable that is set to something. One that is no text is refused.
     pub(super) fn variable(&mut self, name: &str) -> Option<(String, Origin)> {
         let value = self.world.variable(name).filter(|value| !value.is_empty())?;

@@ -335,17 +335,7 @@ fn headers(desk: &mut Desk<'_>, part: &mut Part<'_>) -> Vec<(HeaderName, HeaderV
             desk.refuse(&origin, full, "this header belongs to the connection", "leave it out");
             continue;
         }
-        let text = match text.strip_prefix("env:") {
-            None => text,
-            Some(variable) => match desk.variable(variable) {
-                Some((text, _)) => text,
-                None => {
-                    let message = format!("the variable {variable} is not set");
-                    desk.refuse(&origin, full, message, format!("`export {variable}=…`"));
-                    continue;
-                }
-            },
-        };
+        let Some(text) = desk.resolved(text, &origin, &full) else { continue };
         let Ok(mut value) = HeaderValue::from_str(&text) else {
             desk.refuse(&origin, full, "its value cannot be sent", "");
             continue;
