@@ -25,6 +25,7 @@ use std::{
 };
 
 use crate::{Outcome, ci, sdks};
+pub(crate) use install::claude_code;
 use stories::STORIES;
 use world::Real;
 

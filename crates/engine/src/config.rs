@@ -25,6 +25,7 @@ mod tests;
 
 pub use agent::{Agent, AgentKind};
 pub use desk::{Block, Setting};
+pub use nearest::distance;
 pub use origin::{Complaint, Origin, Refused, Weight};
 pub use read::{Door, Loaded, read};
 pub use token::{TokenError, fresh_token};

@@ -1,33 +1,20 @@
 //! What somebody may have meant.
 
+use foxwedge_engine::config::distance;
+
 /// The known word nearest to what was typed, if any is near.
 pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let typed: Vec<char> = typed.chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
+    let typed = letters(typed).take(64).collect::<Vec<char>>();
     let reach = (typed.len() / 3).max(1);
     known
-        .map(|word| (distance(&typed, word), word))
+        .map(|word| (distance(&typed, &letters(word).collect::<Vec<char>>()), word))
         .filter(|(distance, _)| *distance <= reach)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
 }
 
-/// How many letters have to be put in, taken out, changed, or swapped with their neighbour.
-fn distance(typed: &[char], word: &str) -> usize {
-    let word: Vec<char> = word.chars().map(|c| c.to_ascii_lowercase()).collect();
-    let mut rows: Vec<Vec<usize>> = vec![(0..=word.len()).collect()];
-    for (i, a) in typed.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in word.iter().enumerate() {
-            let change = rows[i][j] + usize::from(a != b);
-            let mut best = change.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == word[j - 1] && typed[i - 1] == *b {
-                best = best.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows.last().and_then(|row| row.last()).copied().unwrap_or(0)
+fn letters(word: &str) -> impl Iterator<Item = char> {
+    word.chars().map(|c| c.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! The agent is the one of this workspace, with the built-in model inside; with `--real` also
 //! Claude Code, with the built-in model as its provider. Whatever is compared takes turns, so that
 //! a difference and a ratio come from the same moments. Nothing is judged by its time, but a
-//! conversation that does not go as it should, or a process that is left, is an error.
+//! conversation that does not go as it should is an error. Processes and files that are left are
+//! told.
 
 mod asked;
 mod bare;
@@ -15,9 +16,6 @@ mod rounds;
 mod stage;
 mod starts;
 mod table;
-#[path = "../live/install.rs"]
-#[allow(dead_code, clippy::duplicate_mod, reason = "the installation of `cargo xtask live`")]
-mod install;
 
 use std::{
     env,
@@ -50,7 +48,7 @@ pub(super) fn run(words: &[&str]) -> Outcome {
         println!("Claude Code: skipped, nobody asked for it with `--real`");
         return Ok(());
     }
-    match asked.cli.clone().map_or_else(install::claude_code, Ok) {
+    match asked.cli.clone().map_or_else(crate::live::claude_code, Ok) {
         Ok(cli) => {
             let real = World::real(&binary, &cli)?;
             measure(&real, asked.conversations.min(2), asked.rounds, asked.starts.min(7))

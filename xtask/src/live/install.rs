@@ -14,7 +14,7 @@ use crate::{sdks::install, workspace};
 const PINS: &str = "gateway-acceptance";
 
 /// Claude Code, the last version that is plain JavaScript; or what is missing.
-pub(super) fn claude_code() -> Result<PathBuf, String> {
+pub(crate) fn claude_code() -> Result<PathBuf, String> {
     install::node()?;
     let pins = workspace::root().join(PINS).join("claude-code");
     let (list, lock) = (read(&pins.join("package.json"))?, read(&pins.join("package-lock.json"))?);

@@ -7,7 +7,10 @@ pub(super) fn nearest<'a>(
 ) -> Option<&'a str> {
     let written: Vec<char> = plain(written).take(64).collect();
     let reach = (written.len() / 3).max(1);
-    let near = known.into_iter().map(|word| (distance(&written, word), word));
+    let near = known.into_iter().map(|word| {
+        let letters: Vec<char> = plain(word).collect();
+        (distance(&written, &letters), word)
+    });
     near.filter(|(distance, _)| *distance <= reach).min_by_key(|(far, _)| *far).map(|(_, it)| it)
 }
 
@@ -17,8 +20,7 @@ fn plain(word: &str) -> impl Iterator<Item = char> {
 }
 
 /// How many letters have to be put in, taken out, changed, or swapped with their neighbour.
-fn distance(written: &[char], word: &str) -> usize {
-    let word: Vec<char> = plain(word).collect();
+pub fn distance(written: &[char], word: &[char]) -> usize {
     let mut rows: Vec<Vec<usize>> = vec![(0..=word.len()).collect()];
     for (i, a) in written.iter().enumerate() {
         let mut row = vec![i + 1];

@@ -119,7 +119,7 @@ fn a_gateway_that_is_asked_to_end_ends_its_agents() {
         if habits.is_empty() {
             wait_until("it waits", || stage.count("call") == 1).expect("a call");
         }
-        drop(stage);
+        stage.leave();
         asked.join().expect("no panic");
     }
 }

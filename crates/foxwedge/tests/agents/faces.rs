@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     chat::{Door, please},
     stage::Stage,
-    stories::{World as _, kill_all},
+    stories::World as _,
     wire::Framing,
 };
 
@@ -185,41 +185,6 @@ fn clients_of_responses_are_served() {
         let last = responses(&door, &mut body, stream);
         assert_eq!(last.text, r#"The tools said: {"n":1} | {"n":2} | {"n":3}"#);
         assert_eq!(stage.count("start"), 1);
-        stage.end();
-    }
-}
-
-#[test]
-fn thoughts_are_kept_and_still_sealed_when_another_agent_goes_on() {
-    for stream in [false, true] {
-        let stage = Stage::plain();
-        let door = stage.door();
-        let prompt = please(&[("look", json!({"n": 1})), ("look", json!({"n": 2}))]);
-        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        let mut body = json!({
-            "model": "agent", "max_tokens": 1000,
-            "tools": [{"name": "look", "description": "", "input_schema": schema}],
-            "messages": [{"role": "user", "content": format!("think, and {prompt}")}],
-        });
-        let add = |body: &mut Value, more: Vec<Value>| {
-            body["messages"].as_array_mut().expect("a list").extend(more);
-        };
-        for turn in 0..3 {
-            let first = messages(&door, &mut body, stream);
-            assert_eq!((first.thoughts, first.calls.len()), (1, 2), "{first:?}");
-            add(&mut body, first.kept.clone());
-            if turn == 2 {
-                kill_all(&stage).expect("an end");
-            }
-            let answer = |(id, _): &(String, Value)| json!({"type": "tool_result", "tool_use_id": id, "content": "seen"});
-            let answers: Vec<Value> = first.calls.iter().map(answer).collect();
-            add(&mut body, vec![json!({"role": "user", "content": answers})]);
-            let last = messages(&door, &mut body, stream);
-            assert_eq!(last.text, "The tools said: seen | seen");
-            add(&mut body, last.kept.clone());
-            let more = format!("think, and {prompt}");
-            add(&mut body, vec![json!({"role": "user", "content": more})]);
-        }
         stage.end();
     }
 }
