@@ -20,6 +20,5 @@ pub(crate) use create::{create_private, write_private};
 pub(crate) use fingerprint::Fingerprint;
 pub(crate) use identity::Identity;
 pub(crate) use live::check_idle;
-pub(crate) use process::{began, is_alive};
 pub(crate) use replace::{replace, write_whole};
 pub(crate) use snapshot::Snapshot;

@@ -24,6 +24,7 @@ mod archive;
 mod replay;
 mod feed;
 mod sweep;
+pub mod process;
 mod transfer;
 
 use std::{future::Future, sync::Arc};
@@ -41,7 +42,7 @@ pub use model::{
 pub use postgres::PostgresStore;
 pub use replay::records;
 pub use sqlite::SqliteStore;
-pub use sweep::{Swept, close, sweep};
+pub use sweep::{Swept, close, close_gone, sweep};
 pub use transfer::{Damage, Exported, Imported, export, import};
 pub use url::{PostgresUrl, StoreUrl};
 

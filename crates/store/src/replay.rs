@@ -102,9 +102,15 @@ impl Replay {
         Some(Closing { events, ended, summary, records: Vec::new() })
     }
 
-    /// What the run leaves in its session, behind a record.
-    pub(crate) fn records(&self, parent: Option<&str>) -> Vec<NewRecord> {
-        self.session.run(&self.run).map(|run| records(run, parent)).unwrap_or_default()
+    /// What the run leaves in its session, behind a record, but for the first so many messages.
+    pub(crate) fn records(&self, parent: Option<&str>, there: usize) -> Vec<NewRecord> {
+        let run = self.session.run(&self.run);
+        let mut records = run.map(|run| records(run, parent)).unwrap_or_default();
+        records.drain(..there.min(records.len()));
+        if let Some(first) = records.first_mut() {
+            first.parent = parent.map(str::to_owned);
+        }
+        records
     }
 
     /// Tells the machine something, and returns what belongs into the log.

@@ -4,7 +4,8 @@
 use foxwedge_run::{Body, Ended, Outcome, Problem};
 
 use crate::{
-    Authority, Closing, Finalized, Lease, Result, RunRow, Store, StoreError, limits,
+    Authority, Closing, Filter, Finalized, Lease, Page, Record, Result, RunRow, Store, StoreError,
+    limits, process,
     replay::{self, Replay},
 };
 
@@ -34,6 +35,28 @@ pub async fn sweep<S: Store>(store: &S, owner: &str, limit: usize) -> Result<Vec
             Ok(closed) => swept.extend(closed),
             // Somebody else was faster, or deleted it.
             Err(StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(swept)
+}
+
+/// Closes runs of this machine whose process is gone, at most so many, whether their lease has run
+/// out or not. Which, the filter says; only open ones are looked at. Returns those that this call
+/// closed.
+pub async fn close_gone<S: Store>(store: &S, of: Filter, limit: usize) -> Result<Vec<Swept>> {
+    let mut swept = Vec::new();
+    let open = Filter { open: Some(true), ..of };
+    for run in store.runs(open, Page { after: None, limit }).await? {
+        let owner = run.lease.as_ref().map(|lease| lease.owner.as_str());
+        if !owner.is_some_and(process::is_gone) {
+            continue;
+        }
+        let end = Body::Ended(interrupted(None));
+        match close(store, &run.id, end, Authority::Operator).await {
+            Ok(Finalized::Won(run)) => swept.push(Swept { run, damage: None }),
+            // Somebody else was faster, or deleted it.
+            Ok(Finalized::Lost(_)) | Err(StoreError::Ended(_) | StoreError::NoRun(_)) => {}
             Err(error) => return Err(error),
         }
     }
@@ -110,7 +133,9 @@ async fn finish<S: Store>(
         (Some(Closing { ended, summary, .. }), Some(_)) => replay::bare(run, ended, summary),
         (None, _) => replay::bare(run, interrupted(damage.as_deref()), Default::default()),
     };
-    let records = replay.records(newest_record(store, run).await?.as_deref());
+    let newest = newest_record(store, run).await?;
+    let there = newest.as_ref().map_or(0, |newest| left_already(run, newest));
+    let records = replay.records(newest.map(|newest| newest.record.id).as_deref(), there);
     let full = Closing { records, ..closing.clone() };
     match store.finalize(&run.id, authority.clone(), full).await {
         // What it leaves does not fit, or is too much; the run is closed all the same.
@@ -135,14 +160,25 @@ fn fitting(run: &RunRow, closing: Closing) -> Closing {
     }
 }
 
-async fn newest_record<S: Store>(store: &S, run: &RunRow) -> Result<Option<String>> {
+async fn newest_record<S: Store>(store: &S, run: &RunRow) -> Result<Option<Record>> {
     let Some(session) = store.session(&run.session).await? else { return Ok(None) };
     match store.records(&run.session, session.records.saturating_sub(1), 1).await {
-        Ok(newest) => Ok(newest.into_iter().next().map(|record| record.record.id)),
+        Ok(newest) => Ok(newest.into_iter().next()),
         // What the run leaves then follows nothing.
         Err(StoreError::Corrupt { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// How many of its messages a run has left in its session while it was at work: the number in the
+/// newest record's id, up to a `_` behind which whoever copied the history counts its own.
+fn left_already(run: &RunRow, newest: &Record) -> usize {
+    if newest.record.run.as_deref() != Some(run.id.as_str()) {
+        return 0;
+    }
+    let number = newest.record.id.strip_prefix(&format!("{}-", run.epoch));
+    let number = number.map(|number| number.split('_').next().unwrap_or(number));
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 fn interrupted(damage: Option<&str>) -> Ended {

@@ -180,6 +180,7 @@ suite! {
         an_abandoned_run_is_closed_as_interrupted
         a_swept_run_says_what_was_open
         a_swept_run_leaves_its_messages
+        a_swept_run_does_not_leave_a_message_twice
         a_run_that_is_held_is_not_swept
         a_run_whose_log_has_an_end_is_closed_as_it_says
         a_run_that_was_told_to_stop_is_closed_as_stopped

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use foxwedge_run::{Body, Event, How, Outcome, Status, Stop};
 use foxwedge_store::{
-    Archive, Authority, Finalized, Lease, NewRun, Piece, RunRow, RunState, close, sweep, verify,
+    Archive, Authority, Finalized, Lease, NewRecord, NewRun, Piece, RunRow, RunState, close, sweep,
+    verify,
 };
 
 use crate::sample::{
@@ -91,6 +92,26 @@ pub(crate) async fn a_swept_run_leaves_its_messages(store: Arc<impl Archive>) {
     assert!(records[0].record.body.contains("let me look"), "{records:?}");
     // The call has its answer.
     assert!(records[1].record.body.contains("call-1"), "{records:?}");
+}
+
+pub(crate) async fn a_swept_run_does_not_leave_a_message_twice(store: Arc<impl Archive>) {
+    // While it was at work it left its first message, once more behind a new beginning.
+    for (number, left_before) in [(1, "1-1"), (2, "2-1_7_3")] {
+        let id = format!("r{number}");
+        let (run, lease) = left(&*store, &id).await;
+        let mine = NewRecord { run: Some(id.clone()), ..record(left_before, None) };
+        store.append_records("s", vec![mine]).await.expect("stored");
+        let events = vec![says(&run, 2, "let me look"), calls(&run, 3, "call-1")];
+        store.append(&id, &lease, events).await.expect("stored");
+        sweep(&*store, "sweeper", 10).await.expect("swept");
+        let records = store.records("s", 0, 10).await.expect("records");
+        let ours = records.iter().filter(|record| record.record.run.as_ref() == Some(&id));
+        let told: Vec<_> = ours
+            .map(|record| (record.record.id.as_str(), record.record.parent.as_deref()))
+            .collect();
+        let answers = format!("{number}-2");
+        assert_eq!(told, [(left_before, None), (answers.as_str(), Some(left_before))]);
+    }
 }
 
 pub(crate) async fn a_run_that_is_held_is_not_swept(store: Arc<impl Archive>) {
