@@ -21,6 +21,7 @@ mod pairs;
 mod ledger;
 pub(crate) mod encode;
 pub(crate) mod replies;
+mod message;
 
 use std::borrow::Cow;
 
@@ -31,6 +32,7 @@ pub use call_ids::Renamed;
 pub use decode::{decode, decode_message, decode_request};
 pub use encode::{Loss, Lost, Spot, encode};
 pub use media::{Media, MediaKind, Source};
+pub use message::{decode_turn, encode_turn};
 pub use pairs::{At, Pairs};
 pub use replies::{Encoded, Told, decode_reply, encode_reply};
 pub use reply::{Failure, Outcome, Reply, Stop, Trouble, Usage};

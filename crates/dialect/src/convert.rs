@@ -14,7 +14,7 @@ use foxwedge_core::{Edit, Finding, Policy, Profile, Wire};
 
 use crate::canon::{Loss, Renamed};
 
-pub use request::request;
+pub use request::{compose, request};
 pub use response::{Answered, response};
 
 /// How a conversion is to be done.

@@ -8,7 +8,7 @@ use super::{Converted, Options, Tools, names, textual};
 use crate::{
     Frame, Want,
     canon::{
-        Loss, Lost, Pairs, Renamed, Request, Spot, Words, decode,
+        Bit, Form, Loss, Lost, Pairs, Renamed, Request, Spot, Words, decode,
         encode::{Target, Written, write},
         requests,
     },
@@ -37,10 +37,49 @@ pub fn request(
     }
     // What is as it should be is told at once; everything else is read closely and mended first.
     if let Some(request) = decode::whole_request(source, from) {
-        return tell(request, from, to, options, Vec::new());
+        return tell(request, Some(from), to, options, Vec::new());
     }
     let (source, before) = mended(source, from, options)?;
-    tell(decode::request(&source, from)?, from, to, options, before)
+    tell(decode::request(&source, from)?, Some(from), to, options, before)
+}
+
+/// Spells a request that was put together by hand: messages from documents of any formats, each of
+/// them read on its own, or from none. What the format itself spelled stays as it was.
+///
+/// # Errors
+/// If what was written cannot be read again: it is too large, or nests too deep.
+pub fn compose(
+    mut request: Request<'_>,
+    to: Wire,
+    options: &Options,
+) -> Result<Converted, ReadError> {
+    let refused = unwanted(&mut request, to, options.profile(to));
+    let pairs = Pairs::of(&request.history);
+    let mut converted = tell((request, pairs), None, to, options, Vec::new())?;
+    converted.losses.extend(refused);
+    converted.losses.sort_by_key(|loss| loss.at);
+    Ok(converted)
+}
+
+/// Takes out reasoning that another provider of the same format wrote beside its messages, where
+/// the field is refused. Inside one document it stays: there it is the client's own.
+fn unwanted(request: &mut Request<'_>, to: Wire, profile: Profile) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    if (to, profile) != (Wire::OpenaiChat, Profile::Mistral) {
+        return losses;
+    }
+    for (index, said) in request.history.messages.iter_mut().enumerate() {
+        let before = said.parts.len();
+        said.parts.retain(|part| {
+            let field = part.raw().is_some_and(|raw| raw.form == Form::Field);
+            !(field && matches!(part.bit(), Bit::Reasoning(_)))
+        });
+        if said.parts.len() < before {
+            let note = "the provider takes no reasoning beside a message".to_owned();
+            losses.push(Loss { what: Lost::Reasoning, at: Spot::Message(index), note });
+        }
+    }
+    losses
 }
 
 /// A document that stays in its format: only what its provider refuses changes.
@@ -96,7 +135,7 @@ fn joining(profile: Profile) -> RuleSet {
 /// Spells a request in another format.
 fn tell(
     (mut request, mut pairs): (Request<'_>, Pairs),
-    from: Wire,
+    from: Option<Wire>,
     to: Wire,
     options: &Options,
     before: Vec<Edit>,
@@ -121,6 +160,10 @@ fn tell(
         around = Around::write(&request, from, (profile, to), instructions, out, &mut losses);
         around.object
     });
+    if from.is_none() {
+        // Nobody has looked at messages that were read one by one: a reader has to.
+        around.body = None;
+    }
     losses.extend(written.losses.drain(..).map(|loss| as_it_was(loss, added)));
     losses.sort_by_key(|loss| loss.at);
     let renamed = std::mem::take(&mut written.renamed);
@@ -158,7 +201,7 @@ impl Around {
     /// Begins the document: an object if it was one, or has instructions beside its messages.
     fn write(
         request: &Request<'_>,
-        from: Wire,
+        from: Option<Wire>,
         (profile, to): (Profile, Wire),
         instructions: bool,
         out: &mut String,
@@ -169,7 +212,7 @@ impl Around {
         }
         out.push('{');
         if request.object {
-            requests::write(&request.settings, Some(from), profile, to, out, losses);
+            requests::write(&request.settings, from, profile, to, out, losses);
         }
         let others = instructions || out.len() > 1;
         Around { object: true, body: around(out, to, others) }

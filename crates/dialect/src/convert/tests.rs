@@ -1,5 +1,7 @@
 //! Requests on hand-written documents. The laws are tried elsewhere, on generated ones.
 
+mod compose;
+
 use foxwedge_core::Wire;
 use serde_json::{Value, json};
 

@@ -74,6 +74,11 @@ impl Collected {
         Collected { reply, open: None, ending: None, notes, room, truncated: false }
     }
 
+    /// The parts that are whole.
+    pub(crate) fn parts(&self) -> &[Part<'static>] {
+        &self.reply.parts
+    }
+
     pub(crate) fn done(mut self) -> Collection {
         if let Some(block) = self.open.take() {
             match block.kind {

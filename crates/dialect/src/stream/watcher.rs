@@ -10,6 +10,7 @@ use super::{
     order::Order,
     read::Reader,
 };
+use crate::canon::Part;
 
 /// Watches one stream that somebody else passes on. Nothing that is wrong with the stream is the
 /// caller's trouble: it is remembered, and what comes behind it is not read. What is seen never
@@ -62,6 +63,11 @@ impl Watcher {
         // Nothing, if the answer is over.
         seen.event(Event::Cut);
         Watched { collection: collected.done(), trouble }
+    }
+
+    /// What was said so far, in parts that are whole.
+    pub fn said(&self) -> &[Part<'static>] {
+        self.collected.parts()
     }
 
     /// Why the stream cannot be read on.

@@ -224,8 +224,14 @@ impl<'h, 'a> Page<'h, 'a> {
 
     /// Adds the arguments of a call as a JSON object.
     pub(super) fn object(&mut self, out: &mut String, at: At, call: &Call<'_>) {
+        let start = out.len();
         if let Some(note) = object(out, call) {
             self.lose(at.message, Lost::Arguments, note);
+        }
+        // What was the text of a string before may hold half a character: a reader sees it.
+        let written = out.get(start..).unwrap_or_default();
+        if written.contains("\\ud") || written.contains("\\uD") {
+            self.outline.give_up();
         }
     }
 

@@ -1,0 +1,164 @@
+use foxwedge_core::{Profile, Question, check};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    canon::{Notes, Outcome, Stop},
+    read,
+    stream::{Options, collect, write_stream},
+    want,
+};
+
+fn text(words: &'static str) -> Part<'static> {
+    Part::new(Bit::Text(words.into()))
+}
+
+fn thought(words: &'static str, seal: Seal<'static>) -> Part<'static> {
+    Part::new(Bit::Reasoning(Reasoning { text: words.into(), seal }))
+}
+
+fn call(id: &'static str, arguments: &'static str) -> Part<'static> {
+    Part::new(Bit::Call(Call {
+        id: Some(Cow::Borrowed(id)),
+        name: Cow::Borrowed("look"),
+        family: Family::Function,
+        arguments: arguments.into(),
+        signature: None,
+    }))
+}
+
+fn reply(parts: Vec<Part<'static>>) -> Reply<'static> {
+    Reply { parts, stop: Some(Stop::Calls), ..Reply::default() }
+}
+
+fn turn(parts: Vec<Part<'static>>, wire: Wire) -> Option<Value> {
+    encode_turn(&reply(parts), wire).map(|turn| serde_json::from_str(&turn).expect("JSON"))
+}
+
+#[test]
+fn a_provider_gets_back_what_it_wants() {
+    let said = |seal: Seal<'static>| {
+        vec![thought("Hm.\n", seal), text("Let me \"look\"."), call("call_1", "{\"n\": 1}")]
+    };
+    assert_eq!(
+        turn(said(Seal::Open), Wire::OpenaiChat),
+        Some(
+            json!({"role": "assistant", "content": "Let me \"look\".", "reasoning_content": "Hm.\n",
+            "tool_calls": [{"id": "call_1", "type": "function",
+                "function": {"name": "look", "arguments": "{\"n\": 1}"}}]})
+        )
+    );
+    assert_eq!(
+        turn(said(Seal::Encrypted("b3A=".into())), Wire::OpenaiResponses),
+        Some(json!([
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm.\n"}],
+             "encrypted_content": "b3A="},
+            {"type": "message", "role": "assistant",
+             "content": [{"type": "output_text", "text": "Let me \"look\"."}]},
+            {"type": "function_call", "call_id": "call_1", "name": "look",
+             "arguments": "{\"n\": 1}"}]))
+    );
+    let mut claude = said(Seal::Signed("c2ln".into()));
+    claude.insert(1, thought("", Seal::Redacted("aGk=".into())));
+    assert_eq!(
+        turn(claude, Wire::Anthropic),
+        Some(json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "Hm.\n", "signature": "c2ln"},
+            {"type": "redacted_thinking", "data": "aGk="},
+            {"type": "text", "text": "Let me \"look\"."},
+            {"type": "tool_use", "id": "call_1", "name": "look", "input": {"n": 1}}]}))
+    );
+    let signed = Part::new(match call("call_1", "{}").into_bit() {
+        Bit::Call(call) => Bit::Call(Call { signature: Some("Z2Vt".into()), ..call }),
+        bit => bit,
+    });
+    let behind = thought("", Seal::Signed("ZW5k".into()));
+    assert_eq!(
+        turn(vec![thought("Hm.", Seal::Open), signed, behind], Wire::Gemini),
+        Some(json!({"role": "model", "parts": [
+            {"text": "Hm.", "thought": true},
+            {"functionCall": {"id": "call_1", "name": "look", "args": {}},
+             "thoughtSignature": "Z2Vt"},
+            {"text": "", "thoughtSignature": "ZW5k"}]}))
+    );
+}
+
+#[test]
+fn what_would_be_refused_is_left_out() {
+    let thinking = || thought("Hm.", Seal::Open);
+    let signed = || thought("Hm.", Seal::Signed("c2ln".into()));
+    for wire in Wire::ALL {
+        // Nothing was said.
+        assert_eq!(turn(vec![], wire), None, "{wire:?}");
+        assert_eq!(turn(vec![text("")], wire), None, "{wire:?}");
+        assert_eq!(turn(vec![signed(), thinking()], wire), None, "{wire:?}");
+    }
+    // Cut off before it was signed, or before anything came of it.
+    let table = [
+        (vec![thinking(), text("a")], json!([{"type": "text", "text": "a"}])),
+        (vec![text("a"), signed()], json!([{"type": "text", "text": "a"}])),
+        (vec![text(" \n"), text("a")], json!([{"type": "text", "text": "a"}])),
+    ];
+    for (parts, content) in table {
+        let expected = json!({"role": "assistant", "content": content});
+        assert_eq!(turn(parts, Wire::Anthropic), Some(expected));
+    }
+    let refusal = text("No.").with(Notes { refusal: true, ..Notes::default() });
+    assert_eq!(
+        turn(vec![refusal], Wire::OpenaiChat),
+        Some(json!({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}))
+    );
+}
+
+#[test]
+fn broken_arguments_stay_as_they_are_where_they_are_text() {
+    let cut = || vec![call("call_1", "{\"n\": [1, 2")];
+    let chat = turn(cut(), Wire::OpenaiChat).expect("a message");
+    assert_eq!(chat["tool_calls"][0]["function"]["arguments"], "{\"n\": [1, 2");
+    for wire in Wire::ALL {
+        let turn = encode_turn(&reply(cut()), wire).expect("a message");
+        assert_eq!(decode_turn(&turn, wire).expect("readable").len(), 1, "{wire:?}");
+    }
+    let none = turn(vec![call("call_1", "")], Wire::OpenaiChat).expect("a message");
+    assert_eq!(none["tool_calls"][0]["function"]["arguments"], "{}");
+}
+
+#[test]
+fn a_collected_turn_stands_in_the_next_request() {
+    let user = |wire| match wire {
+        Wire::Gemini => json!({"role": "user", "parts": [{"text": "go"}]}),
+        Wire::Bedrock => json!({"role": "user", "content": [{"text": "go"}]}),
+        _ => json!({"role": "user", "content": "go"}),
+    };
+    let answer = |wire| match wire {
+        Wire::OpenaiChat => json!({"role": "tool", "tool_call_id": "call_1", "content": "ok"}),
+        Wire::OpenaiResponses => {
+            json!({"type": "function_call_output", "call_id": "call_1", "output": "ok"})
+        }
+        Wire::Anthropic => json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}]}),
+        Wire::Gemini => json!({"role": "user", "parts": [{"functionResponse":
+            {"id": "call_1", "name": "look", "response": {"output": "ok"}}}]}),
+        Wire::Bedrock => json!({"role": "user", "content": [{"toolResult":
+            {"toolUseId": "call_1", "content": [{"text": "ok"}]}}]}),
+    };
+    for wire in Wire::ALL {
+        let parts = vec![text("Grüße 𝄞"), call("call_1", "{\"city\":\"Köln\"}")];
+        let bytes = write_stream(&Outcome::Reply(reply(parts)), wire, Options::default()).0;
+        let said = collect(wire, &bytes).expect("a stream").reply;
+        let turn = encode_turn(&said, wire).expect("a message");
+        let turn: Value = serde_json::from_str(&turn).expect("JSON");
+        let mut list = vec![user(wire)];
+        match turn {
+            Value::Array(items) => list.extend(items),
+            message => list.push(message),
+        }
+        list.push(answer(wire));
+        let source = Value::Array(list).to_string();
+        let profile = Profile::of(wire);
+        let reading = read(&source, wire, want(profile)).expect("readable");
+        let report = check(&reading.draft, &Question::of(profile));
+        assert!(report.is_clean(), "{wire:?} {report:?} {source}");
+        assert!(source.contains("Grüße 𝄞") && source.contains("Köln"), "{source}");
+    }
+}
