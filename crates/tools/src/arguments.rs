@@ -1,0 +1,192 @@
+//! Reads the arguments of a call, and says precisely what is wrong with them: everything at once,
+//! so that a model can correct itself in one step.
+
+use serde_json::{Map, Value};
+
+use crate::{path::plain, refusal::Refusal};
+
+/// The arguments of a call. Each is asked for once; what nobody asked for is not known.
+#[derive(Debug)]
+pub(crate) struct Arguments<'a> {
+    tool: &'static str,
+    given: Option<&'a Map<String, Value>>,
+    known: Vec<&'static str>,
+    wrong: Vec<String>,
+}
+
+impl<'a> Arguments<'a> {
+    pub(crate) fn new(tool: &'static str, input: &'a Value) -> Arguments<'a> {
+        let mut wrong = Vec::new();
+        let given = input.as_object();
+        if given.is_none() {
+            wrong.push(format!("they must be an object, not {}", told(input)));
+        }
+        Arguments { tool, given, known: Vec::new(), wrong }
+    }
+
+    /// A text that has to be there.
+    pub(crate) fn text(&mut self, name: &'static str) -> &'a str {
+        match self.maybe_text(name) {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                self.wrong.push(format!("`{name}` is missing; it must be a string"));
+                ""
+            }
+            Err(()) => "",
+        }
+    }
+
+    /// A text that may be there.
+    pub(crate) fn text_or(&mut self, name: &'static str, otherwise: &'a str) -> &'a str {
+        self.maybe_text(name).ok().flatten().unwrap_or(otherwise)
+    }
+
+    fn maybe_text(&mut self, name: &'static str) -> Result<Option<&'a str>, ()> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => {
+                self.wrong.push(format!("`{name}` must be a string, not {}", told(other)));
+                Err(())
+            }
+        }
+    }
+
+    /// A whole number that may be there, from `least` to `most`.
+    pub(crate) fn number(
+        &mut self,
+        name: &'static str,
+        least: u64,
+        most: u64,
+        otherwise: u64,
+    ) -> u64 {
+        let Some(value) = self.take(name) else { return otherwise };
+        match whole(value).filter(|number| (least..=most).contains(number)) {
+            Some(number) => number,
+            None => {
+                let range = match most {
+                    u64::MAX => format!("from {least}"),
+                    _ => format!("from {least} to {most}"),
+                };
+                let told = told(value);
+                self.wrong.push(format!("`{name}` must be a whole number {range}, not {told}"));
+                otherwise
+            }
+        }
+    }
+
+    /// Yes or no; no, if it is not there.
+    pub(crate) fn flag(&mut self, name: &'static str) -> bool {
+        match self.take(name) {
+            None => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(other) => {
+                self.wrong.push(format!("`{name}` must be true or false, not {}", told(other)));
+                false
+            }
+        }
+    }
+
+    /// Everything was asked for.
+    pub(crate) fn end(mut self) -> Result<(), Refusal> {
+        let known: Vec<String> = self.known.iter().map(|name| format!("`{name}`")).collect();
+        for name in self.given.iter().flat_map(|given| given.keys()).take(20) {
+            if !self.known.contains(&name.as_str()) {
+                let name = told(&Value::from(name.as_str()));
+                let known = known.join(", ");
+                self.wrong.push(format!("{name} is not known; known are {known}"));
+            }
+        }
+        match self.wrong.as_slice() {
+            [] => Ok(()),
+            [one] => Err(Refusal(format!("wrong arguments for `{}`: {one}", self.tool))),
+            more => {
+                let more = more.join("\n- ");
+                Err(Refusal(format!("wrong arguments for `{}`:\n- {more}", self.tool)))
+            }
+        }
+    }
+
+    /// An argument. `null` is as good as nothing.
+    fn take(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.known.push(name);
+        self.given?.get(name).filter(|value| !value.is_null())
+    }
+}
+
+/// Some write `3.0`.
+fn whole(value: &Value) -> Option<u64> {
+    let number = value.as_number()?;
+    number.as_u64().or_else(|| {
+        let number = number.as_f64()?;
+        let fits = number.fract() == 0.0 && (0.0..=9.0e15).contains(&number);
+        fits.then_some(number as u64)
+    })
+}
+
+/// A value, short enough for a message.
+fn told(value: &Value) -> String {
+    const MOST: usize = 60;
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(text) => {
+            let brief: String = text.chars().take(MOST).collect();
+            let more = if brief.len() < text.len() { "…" } else { "" };
+            format!("\"{}{more}\"", plain(&brief))
+        }
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(input: Value) -> Result<(String, u64, bool), String> {
+        let mut arguments = Arguments::new("read", &input);
+        let path = arguments.text("path").to_owned();
+        let limit = arguments.number("limit", 1, 9, 5);
+        let all = arguments.flag("all");
+        arguments.end().map(|()| (path, limit, all)).map_err(|Refusal(why)| why)
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        let good = |path: &str, limit, all| Ok((path.to_owned(), limit, all));
+        assert_eq!(read(json!({"path": "a"})), good("a", 5, false));
+        assert_eq!(read(json!({"path": "", "limit": 9, "all": true})), good("", 9, true));
+        assert_eq!(read(json!({"path": "a", "limit": 3.0, "all": null})), good("a", 3, false));
+        let table = [
+            (json!({}), "wrong arguments for `read`: `path` is missing; it must be a string"),
+            (json!({"path": 3}), "wrong arguments for `read`: `path` must be a string, not 3"),
+            (
+                json!({"path": "a", "limit": "3"}),
+                "wrong arguments for `read`: `limit` must be a whole number from 1 to 9, not \"3\"",
+            ),
+            (
+                json!({"path": "a", "limit": 1e300}),
+                "wrong arguments for `read`: `limit` must be a whole number from 1 to 9, not 1e+300",
+            ),
+            (
+                json!({"path": null, "file": "x", "limit": 0, "all": "yes"}),
+                "wrong arguments for `read`:\n\
+                 - `path` is missing; it must be a string\n\
+                 - `limit` must be a whole number from 1 to 9, not 0\n\
+                 - `all` must be true or false, not \"yes\"\n\
+                 - \"file\" is not known; known are `path`, `limit`, `all`",
+            ),
+            (
+                json!([1]),
+                "wrong arguments for `read`:\n\
+                 - they must be an object, not an array\n\
+                 - `path` is missing; it must be a string",
+            ),
+        ];
+        for (input, expected) in table {
+            assert_eq!(read(input.clone()), Err(expected.to_owned()), "{input}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Tools that a model may call: what a tool is, how it is stopped, and a small set of them.
+//!
+//! A tool does its work and answers. Whether it may, when it starts, how long it may take and what
+//! its answer means to a conversation is decided by whoever calls it.
+//!
+//! The built-in tools work in a [`Workspace`]: a folder that those for files cannot leave. A
+//! command that `run` starts can, as it is a program like any other; but nothing of it is left
+//! when its call is over.
+
+mod tool;
+mod interrupt;
+mod output;
+mod toolbox;
+mod workspace;
+mod limits;
+mod builtin;
+mod arguments;
+mod path;
+mod refusal;
+mod kind;
+mod leash;
+mod place;
+mod walk;
+mod ignored;
+mod text;
+mod process;
+mod random;
+
+pub use builtin::{NAMES, UnknownTool};
+pub use interrupt::{Interrupt, Stage, Stop};
+pub use limits::Limits;
+pub use output::{Captured, Output};
+pub use tool::{About, Answer, Content, Effect, Future, How, Tool, Work};
+pub use toolbox::{Taken, Toolbox};
+pub use workspace::{Workspace, WorkspaceError};

@@ -1,0 +1,60 @@
+//! How much the built-in tools read, say and wait.
+
+use std::time::Duration;
+
+/// How much the built-in tools read, say and wait. Whatever stands here, a tool that has something
+/// to say says a little of it: numbers that are too small are taken for the smallest useful ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of an answer of `list`, `read`, `search` and `edit`. What `run` says is kept by the
+    /// [`Output`](crate::Output) of its call.
+    pub answer: usize,
+    /// Bytes of one line that are shown.
+    pub line: usize,
+    /// Bytes of a file that `write` makes, `edit` changes and `search` looks into.
+    pub file: usize,
+    /// Entries of folders that `list` shows if it is not told how many; it may be told up to ten
+    /// times as many.
+    pub entries: usize,
+    /// Lines that `search` shows if it is not told how many; it may be told up to ten times as
+    /// many.
+    pub hits: usize,
+    /// How long a tool for files may take.
+    pub files: Duration,
+    /// How long `run` may take if it is not told how long.
+    pub run: Duration,
+    /// How long `run` may take at most.
+    pub run_most: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            answer: 48 << 10,
+            line: 2000,
+            file: 8 << 20,
+            entries: 400,
+            hits: 100,
+            files: Duration::from_secs(30),
+            run: Duration::from_secs(120),
+            run_most: Duration::from_secs(600),
+        }
+    }
+}
+
+impl Limits {
+    /// The same, with numbers that tools can work with.
+    pub(crate) fn useful(self) -> Limits {
+        let run_most = self.run_most.max(Duration::from_secs(1));
+        Limits {
+            answer: self.answer.max(256),
+            line: self.line.max(16),
+            file: self.file,
+            entries: self.entries.clamp(1, 10_000),
+            hits: self.hits.clamp(1, 10_000),
+            files: self.files,
+            run: self.run.clamp(Duration::from_secs(1), run_most),
+            run_most,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Where a file is written, and how: beside it first, and then in one step into its place, so that
+//! whoever reads it sees the old one or the new one, whole.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    path::{Component, Path, PathBuf},
+};
+
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use crate::{
+    Workspace, kind::Kind, leash::Leash, path::shown, random::digits, refusal::Refusal,
+    workspace::open_regular,
+};
+
+/// Links that are followed from one to the next.
+const HOPS: usize = 16;
+
+/// Where a file lies, or will lie. A link is followed to what it points to, and stays.
+#[derive(Debug)]
+pub(crate) struct Place {
+    folder: Dir,
+    name: OsString,
+    /// From the root.
+    path: PathBuf,
+    before: Option<Metadata>,
+}
+
+/// What to do about folders that are not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Parents {
+    Make,
+    Expect,
+}
+
+impl Place {
+    /// Finds it. What lies there is a regular file that may be written, or nothing.
+    pub(crate) fn find(
+        workspace: &Workspace,
+        path: &Path,
+        parents: Parents,
+        leash: &Leash,
+    ) -> Result<Place, Refusal> {
+        let root = workspace.folder()?;
+        let mut path = path.to_owned();
+        for _ in 0..HOPS {
+            let told = |error: io::Error| Refusal::of(&error, &path);
+            let Some(name) = path.file_name().map(OsString::from) else {
+                return Err(Refusal(format!("`{}` is a folder; name a file", shown(&path))));
+            };
+            let parent = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                Some(_) | None => PathBuf::from("."),
+            };
+            check_git(&path, &path)?;
+            let folder = open_parent(root, &parent, parents, leash, &path)?;
+            // Links may have led there.
+            let real = root.canonicalize(&parent).map_err(told)?;
+            check_git(&real, &path)?;
+            let before = match folder.symlink_metadata(&name) {
+                Ok(metadata) => Some(metadata),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(error) => return Err(told(error)),
+            };
+            match before.as_ref().map(|metadata| Kind::of(metadata.file_type())) {
+                Some(Kind::Link) => {
+                    let target = folder.read_link_contents(&name).map_err(told)?;
+                    if target.has_root() {
+                        return Err(Refusal(format!(
+                            "`{}` is a link to `{}`, which is not a path inside of the workspace",
+                            shown(&path),
+                            shown(&target)
+                        )));
+                    }
+                    path = parent.join(target);
+                }
+                None | Some(Kind::File) => {
+                    check_writable(before.as_ref(), &path)?;
+                    let path = real.strip_prefix(".").unwrap_or(&real).join(&name);
+                    return Ok(Place { folder, name, path, before });
+                }
+                Some(
+                    kind @ (Kind::Folder | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Other),
+                ) => {
+                    let path = shown(&path);
+                    return Err(Refusal(format!(
+                        "`{path}` is {}; only regular files can be written",
+                        kind.words()
+                    )));
+                }
+            }
+        }
+        Err(Refusal(format!("`{}`: too many links lead from one to the next", shown(&path))))
+    }
+
+    /// Whether a file lies there.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// From the root, behind all links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens what lies there.
+    pub(crate) fn open(&self) -> Result<(File, Metadata), Refusal> {
+        open_regular(&self.folder, Path::new(&self.name)).map_err(|Refusal(why)| {
+            Refusal(why.replace(&shown(Path::new(&self.name)), &shown(&self.path)))
+        })
+    }
+
+    /// Puts a file there. If nobody waits any more, nothing is changed.
+    pub(crate) fn put(&self, bytes: &[u8], leash: &Leash) -> Result<(), Refusal> {
+        let told = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Refusal("the folder of the file is gone".to_owned()),
+            _ => Refusal::of(&error, &self.path),
+        };
+        let (mut beside, mut file) = Beside::make(&self.folder, self.before.as_ref(), leash)?;
+        for part in bytes.chunks(1 << 20) {
+            leash.commit(|| ())?;
+            file.write_all(part).map_err(told)?;
+        }
+        if let Some(before) = &self.before {
+            keep(&file, before).map_err(told)?;
+        }
+        file.sync_all().map_err(told)?;
+        drop(file);
+        leash
+            .commit(|| self.folder.rename(&beside.name, &self.folder, &self.name))?
+            .map_err(told)?;
+        beside.moved = true;
+        // That the name lasts is for the file system to promise; some cannot.
+        let _ = self.folder.open(".").and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+}
+
+/// A file beside the one that is written. Goes away unless it is moved.
+struct Beside<'a> {
+    folder: &'a Dir,
+    name: String,
+    moved: bool,
+}
+
+impl<'a> Beside<'a> {
+    fn make(
+        folder: &'a Dir,
+        before: Option<&Metadata>,
+        leash: &Leash,
+    ) -> Result<(Beside<'a>, File), Refusal> {
+        let name = digits().map(|digits| format!(".{digits}.part"));
+        let made = name.and_then(|name| {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            if before.is_some() {
+                private(&mut options);
+            }
+            match leash.commit(|| folder.open_with(&name, &options)) {
+                Ok(file) => Ok((Beside { folder, name, moved: false }, file?)),
+                Err(Refusal(why)) => Err(io::Error::other(why)),
+            }
+        });
+        made.map_err(|error| Refusal(format!("nothing can be written into its folder: {error}")))
+    }
+}
+
+impl Drop for Beside<'_> {
+    fn drop(&mut self) {
+        if !self.moved {
+            let _ = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+fn open_parent(
+    root: &Dir,
+    parent: &Path,
+    parents: Parents,
+    leash: &Leash,
+    path: &Path,
+) -> Result<Dir, Refusal> {
+    let told = |error: io::Error| Refusal::of(&error, path);
+    match (root.open_dir(parent), parents) {
+        (Ok(folder), _) => Ok(folder),
+        (Err(error), Parents::Make) if error.kind() == io::ErrorKind::NotFound => {
+            leash.commit(|| root.create_dir_all(parent))?.map_err(told)?;
+            root.open_dir(parent).map_err(told)
+        }
+        (Err(error), Parents::Make | Parents::Expect) => Err(told(error)),
+    }
+}
+
+/// What lies in `.git` is code that runs later, out of sight: it is left to git itself.
+fn check_git(real: &Path, path: &Path) -> Result<(), Refusal> {
+    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    match real.components().any(is_git) {
+        true => Err(Refusal(format!(
+            "`{}` belongs to git and is not written by this tool; use git itself",
+            shown(path)
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Another file could be put in the place of one that must not be written; that is not what its
+/// owner meant.
+fn check_writable(before: Option<&Metadata>, path: &Path) -> Result<(), Refusal> {
+    match before.is_some_and(|before| before.permissions().readonly()) {
+        true => Err(Refusal(format!(
+            "`{}` is read-only; if it has to be changed, its permissions have to be changed first",
+            shown(path)
+        ))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn private(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt as _;
+    options.mode(0o600);
+}
+
+#[cfg(not(unix))]
+fn private(_: &mut OpenOptions) {}
+
+/// Owner and permissions as before; rights that a file lends to whoever runs it are not kept, as
+/// it is another file now.
+#[cfg(unix)]
+fn keep(file: &File, before: &Metadata) -> io::Result<()> {
+    use cap_std::fs::{MetadataExt as _, Permissions, PermissionsExt as _};
+    let now = file.metadata()?;
+    if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
+        // Only some may give a file away.
+        let _ = std::os::unix::fs::fchown(file, Some(before.uid()), Some(before.gid()));
+    }
+    file.set_permissions(Permissions::from_mode(before.mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn keep(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Why a tool cannot do what it was asked for, in words that let a model do better.
+
+use std::{io, path::Path};
+
+use crate::{Answer, path::shown};
+
+/// Why a tool cannot do what it was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Refusal(pub(crate) String);
+
+impl Refusal {
+    /// What the system said about a path.
+    pub(crate) fn of(error: &io::Error, path: &Path) -> Refusal {
+        let path = shown(path);
+        Refusal(match error.kind() {
+            io::ErrorKind::NotFound => format!("`{path}` does not exist"),
+            // The word of whoever watches the borders, not of the system.
+            io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+                format!("`{path}` leads out of the workspace; use only what lies inside of it")
+            }
+            io::ErrorKind::PermissionDenied => format!("`{path}`: permission denied"),
+            io::ErrorKind::NotADirectory => format!("`{path}`: a part of it is not a folder"),
+            io::ErrorKind::IsADirectory => format!("`{path}` is a folder"),
+            io::ErrorKind::InvalidFilename => format!("`{path}`: this is not a possible name"),
+            _ if is_loop(error) => {
+                format!("`{path}`: too many links, or a link that may not be followed")
+            }
+            _ => format!("`{path}`: {error}"),
+        })
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Answer {
+        Answer::failed(refusal.0)
+    }
+}
+
+#[cfg(unix)]
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_loop(_: &io::Error) -> bool {
+    false
+}

@@ -1,0 +1,185 @@
+//! Text for models: lines that are not too long, and answers that are not, either.
+
+use std::io::{self, BufRead};
+
+/// How many bytes at the beginning of a file tell whether it is text.
+pub(crate) const SAMPLE: usize = 8 << 10;
+
+/// Whether the beginning of a file looks like anything but text.
+pub(crate) fn is_binary(start: &[u8]) -> bool {
+    start.iter().take(SAMPLE).any(|byte| *byte == 0)
+}
+
+/// The mark at the beginning of some files that says nothing but that they are UTF-8.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// A line as it is shown: without its end, what is no text marked, and cut if it is long. `length`
+/// is that of the whole line, of which `start` may be a part.
+pub(crate) fn line(start: &[u8], length: u64, most: usize) -> String {
+    let whole = start.len() as u64 == length;
+    let start = match whole {
+        true => start.strip_suffix(b"\r").unwrap_or(start),
+        false => start,
+    };
+    if whole && start.len() <= most {
+        return String::from_utf8_lossy(start).into_owned();
+    }
+    let kept = start.get(..most).unwrap_or(start);
+    // Half a character at the cut is none.
+    let kept = match std::str::from_utf8(kept) {
+        Ok(_) => kept,
+        Err(error) if error.error_len().is_none() => &kept[..error.valid_up_to()],
+        Err(_) => kept,
+    };
+    let left_out = length.saturating_sub(kept.len() as u64);
+    format!("{}[… {left_out} bytes left out]", String::from_utf8_lossy(kept))
+}
+
+/// A number of bytes, for people and models.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut size = bytes as f64;
+    let mut unit = None;
+    for name in UNITS {
+        if size < 1024.0 {
+            break;
+        }
+        size /= 1024.0;
+        unit = Some(name);
+    }
+    match unit {
+        None => format!("{bytes} B"),
+        Some(unit) => format!("{size:.1} {unit}"),
+    }
+}
+
+/// One, or more of something: `1 line`, `2 lines`.
+pub(crate) fn count(number: u64, one: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {one}s"),
+    }
+}
+
+/// How many lines a text has; what stands behind the last line end is one.
+pub(crate) fn lines(text: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', text).count() as u64;
+    ends + u64::from(text.last().is_some_and(|last| *last != b'\n'))
+}
+
+/// Reads lines of any length, and keeps only the beginning of each.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    source: R,
+    kept: Vec<u8>,
+    most: usize,
+}
+
+/// What a step through lines found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// A part of a line; it goes on.
+    Part,
+    /// The end of a line that has so many bytes, without its end.
+    Line(u64),
+    /// Nothing more.
+    End,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Keeps so many bytes of every line.
+    pub(crate) fn new(source: R, most: usize) -> Lines<R> {
+        Lines { source, kept: Vec::new(), most }
+    }
+
+    /// The next line, a step of bounded work at a time. `length` counts its bytes, and has to be
+    /// zero at the beginning of every line.
+    pub(crate) fn step(&mut self, length: &mut u64) -> io::Result<Step> {
+        if *length == 0 {
+            self.kept.clear();
+        }
+        let buffer = match self.source.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Step::Part),
+            other => other?,
+        };
+        if buffer.is_empty() {
+            return Ok(match *length {
+                0 => Step::End,
+                length => Step::Line(length),
+            });
+        }
+        let end = memchr::memchr(b'\n', buffer);
+        let part = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
+        let room = self.most.saturating_sub(self.kept.len()).min(part.len());
+        self.kept.extend_from_slice(part.get(..room).unwrap_or_default());
+        *length += part.len() as u64;
+        let used = part.len() + usize::from(end.is_some());
+        self.source.consume(used);
+        Ok(match end {
+            Some(_) => Step::Line(*length),
+            None => Step::Part,
+        })
+    }
+
+    /// The beginning of the line that was read last.
+    pub(crate) fn kept(&self) -> &[u8] {
+        &self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_between_characters_and_say_so() {
+        let table: [(&[u8], &str); 6] = [
+            (b"abcd", "abcd"),
+            (b"abcd\r", "abcd"),
+            (b"abcde", "abcd[\u{2026} 1 bytes left out]"),
+            ("abcé".as_bytes(), "abc[… 2 bytes left out]"),
+            (b"a\xff", "a\u{fffd}"),
+            (b"", ""),
+        ];
+        for (start, expected) in table {
+            assert_eq!(line(start, start.len() as u64, 4), expected, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn lines_of_any_length_are_read_and_counted() -> io::Result<()> {
+        for (text, expected) in [
+            ("", vec![]),
+            ("a", vec![("a", 1)]),
+            ("a\n", vec![("a", 1)]),
+            ("\n\nb", vec![("", 0), ("", 0), ("b", 1)]),
+            ("abcdefghij\nk\n", vec![("abc", 10), ("k", 1)]),
+        ] {
+            // A small buffer, so that lines lie across its end.
+            let source = io::BufReader::with_capacity(4, text.as_bytes());
+            let mut lines = Lines::new(source, 3);
+            let (mut found, mut length) = (Vec::new(), 0);
+            loop {
+                match lines.step(&mut length)? {
+                    Step::Part => {}
+                    Step::Line(all) => {
+                        found.push((String::from_utf8_lossy(lines.kept()).into_owned(), all));
+                        length = 0;
+                    }
+                    Step::End => break,
+                }
+            }
+            let expected: Vec<_> = expected.into_iter().map(|(s, n)| (s.to_owned(), n)).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_are_told_as_people_tell_them() {
+        assert_eq!([size(0), size(1023), size(1536)], ["0 B", "1023 B", "1.5 KiB"]);
+        assert_eq!(size(u64::MAX), "16777216.0 TiB");
+        assert_eq!([count(0, "line"), count(1, "line")], ["0 lines", "1 line"]);
+        assert_eq!([lines(b""), lines(b"a"), lines(b"a\n"), lines(b"a\n\nb")], [0, 1, 1, 3]);
+    }
+}

@@ -1,0 +1,197 @@
+//! The folder that tools work in. Everything in it is opened through a handle on it, so that no
+//! name, no link and no race leads out of it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, Metadata, OpenOptions},
+};
+
+use crate::{
+    Limits, Tool, builtin,
+    builtin::UnknownTool,
+    kind::Kind,
+    path::{inside, shown},
+    refusal::Refusal,
+};
+
+/// The folder that tools work in. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Workspace(Arc<Root>);
+
+#[derive(Debug)]
+struct Root {
+    folder: Dir,
+    /// Where it is, without links.
+    real: PathBuf,
+    /// Where it is, as it was told.
+    told: PathBuf,
+}
+
+/// Why a folder cannot be worked in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// It does not exist.
+    #[error("folder `{}` does not exist", .0.display())]
+    Missing(PathBuf),
+    /// It is something else.
+    #[error("`{}` is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// The system says no.
+    #[error("folder `{}` cannot be opened", path.display())]
+    Unavailable {
+        /// Its path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Workspace {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// If it is none, or cannot be opened.
+    pub fn open(root: &Path) -> Result<Workspace, WorkspaceError> {
+        let told = root.to_owned();
+        let wrong = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => WorkspaceError::Missing(root.to_owned()),
+            io::ErrorKind::NotADirectory => WorkspaceError::NotAFolder(root.to_owned()),
+            _ => WorkspaceError::Unavailable { path: root.to_owned(), source },
+        };
+        let real = root.canonicalize().map_err(wrong)?;
+        if !real.is_dir() {
+            return Err(WorkspaceError::NotAFolder(told));
+        }
+        let folder = Dir::open_ambient_dir(&real, ambient_authority()).map_err(wrong)?;
+        Ok(Workspace(Arc::new(Root { folder, real, told })))
+    }
+
+    /// Where it is, without links.
+    pub fn root(&self) -> &Path {
+        &self.0.real
+    }
+
+    /// All built-in tools, in the order of [`NAMES`](crate::NAMES).
+    pub fn tools(&self, limits: Limits) -> Vec<Arc<dyn Tool>> {
+        builtin::all(self, limits)
+    }
+
+    /// Some of the built-in tools.
+    ///
+    /// # Errors
+    /// If a name is not that of a built-in tool.
+    pub fn chosen<N: AsRef<str>>(
+        &self,
+        names: &[N],
+        limits: Limits,
+    ) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
+        let tool = |name: &N| builtin::by_name(self, name.as_ref(), limits.clone());
+        names.iter().map(tool).collect()
+    }
+
+    /// The handle of the folder, if the folder is still there.
+    pub(crate) fn folder(&self) -> Result<&Dir, Refusal> {
+        let gone = || Refusal("the folder of the workspace is gone".to_owned());
+        let metadata = self.0.folder.dir_metadata().map_err(|_| gone())?;
+        match has_name(&metadata) {
+            true => Ok(&self.0.folder),
+            false => Err(gone()),
+        }
+    }
+
+    /// Where the folder is, if it is there and still the same.
+    pub(crate) fn standing(&self) -> Result<&Path, Refusal> {
+        let folder = self.folder()?.dir_metadata();
+        let there = Dir::open_ambient_dir(&self.0.real, ambient_authority())
+            .and_then(|there| there.dir_metadata());
+        match (folder, there) {
+            (Ok(folder), Ok(there)) if is_same(&folder, &there) => Ok(&self.0.real),
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => {
+                let root = shown(&self.0.real);
+                Err(Refusal(format!("the folder of the workspace is not at `{root}` any more")))
+            }
+        }
+    }
+
+    /// A path that was asked for, below the root.
+    pub(crate) fn path(&self, asked: &str) -> Result<PathBuf, Refusal> {
+        inside(asked, &[&self.0.told, &self.0.real])
+    }
+
+    /// Opens a regular file, for reading.
+    pub(crate) fn file(&self, path: &Path) -> Result<(File, Metadata), Refusal> {
+        let folder = self.folder()?;
+        // Some devices do something when they are opened.
+        let metadata = folder.metadata(path).map_err(|error| Refusal::of(&error, path))?;
+        check_regular(&metadata, path)?;
+        open_regular(folder, path)
+    }
+}
+
+/// Opens a regular file, for reading. Never waits for whoever writes a FIFO, should one have
+/// taken the file's place.
+pub(crate) fn open_regular(folder: &Dir, path: &Path) -> Result<(File, Metadata), Refusal> {
+    let told = |error: io::Error| Refusal::of(&error, path);
+    let mut options = OpenOptions::new();
+    options.read(true);
+    without_waiting(&mut options);
+    let file = folder.open_with(path, &options).map_err(told)?;
+    let metadata = file.metadata().map_err(told)?;
+    check_regular(&metadata, path)?;
+    Ok((file, metadata))
+}
+
+fn check_regular(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+    let kind = Kind::of(metadata.file_type());
+    let advice = match kind {
+        Kind::File => return Ok(()),
+        Kind::Folder => "; use `list` to look into it",
+        Kind::Link | Kind::Fifo | Kind::Socket | Kind::Device | Kind::Other => {
+            "; only regular files can be used"
+        }
+    };
+    Err(Refusal(format!("`{}` is {}{advice}", shown(path), kind.words())))
+}
+
+#[cfg(unix)]
+fn without_waiting(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt as _;
+    use rustix::fs::OFlags;
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+    if let Ok(flags) = i32::try_from(flags) {
+        options.custom_flags(flags);
+    }
+}
+
+#[cfg(not(unix))]
+fn without_waiting(_: &mut OpenOptions) {}
+
+/// Whether an open folder can still be found somewhere.
+#[cfg(unix)]
+fn has_name(metadata: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    metadata.nlink() > 0
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    one.created().ok() == other.created().ok()
+}

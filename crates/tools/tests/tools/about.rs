@@ -1,0 +1,87 @@
+//! What models are told about the tools fits what the tools take.
+
+use std::time::Duration;
+
+use foxwedge_tools::{Effect, Limits, NAMES, Toolbox, UnknownTool, Workspace, WorkspaceError};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+#[test]
+fn every_tool_says_what_it_takes() {
+    let bench = Bench::new();
+    let tools = bench.workspace.tools(Limits::default());
+    let mut toolbox = Toolbox::new();
+    for (tool, name) in tools.iter().zip(NAMES) {
+        toolbox.add(tool.clone()).unwrap();
+        let about = tool.about();
+        assert_eq!(about.name, name);
+        let (effect, limit) = match name {
+            "list" | "read" | "search" => (Effect::Reads, 30),
+            "write" | "edit" => (Effect::Writes, 30),
+            _ => (Effect::Writes, 600),
+        };
+        assert_eq!((about.effect, about.limit), (effect, Duration::from_secs(limit)), "{name}");
+        assert_eq!(about.schema["additionalProperties"], false, "{name}");
+        for (key, property) in about.schema["properties"].as_object().unwrap() {
+            assert!(property["description"].as_str().is_some_and(|text| text.len() > 10), "{key}");
+        }
+    }
+    assert_eq!((tools.len(), toolbox.len()), (6, 6));
+}
+
+/// Every property of the schema is known to the tool, with its type; nothing else is.
+#[tokio::test]
+async fn schemas_and_tools_agree() {
+    let bench = Bench::new();
+    for name in NAMES {
+        let about = bench.tool(name).about().clone();
+        let properties = about.schema["properties"].as_object().unwrap().clone();
+        // Of a wrong type each, so that none of it is done.
+        let wrong: serde_json::Map<String, Value> =
+            properties.keys().map(|key| (key.clone(), json!([]))).collect();
+        let said = bench.call(name, Value::from(wrong)).await;
+        for (key, property) in &properties {
+            let kind = match property["type"].as_str().unwrap() {
+                "string" => "must be a string",
+                "integer" => "must be a whole number",
+                "boolean" => "must be true or false",
+                other => panic!("{other}"),
+            };
+            said.refuses(&format!("`{key}` {kind}"));
+        }
+        assert!(!said.text.contains("not known"), "{said:?}");
+        let said = bench.call(name, json!({ "nonsense": 1 })).await;
+        said.refuses("\"nonsense\" is not known");
+        for required in about.schema["required"].as_array().unwrap() {
+            said.refuses(&format!("`{}` is missing", required.as_str().unwrap()));
+        }
+    }
+}
+
+#[test]
+fn tools_are_chosen_by_name() {
+    let bench = Bench::new();
+    let some = bench.workspace.chosen(&["run", "read"], Limits::default()).unwrap();
+    let names: Vec<_> = some.iter().map(|tool| tool.about().name.to_string()).collect();
+    assert_eq!(names, ["run", "read"]);
+    let unknown = bench.workspace.chosen(&["read", "fly"], Limits::default()).err().unwrap();
+    assert_eq!(unknown, UnknownTool("fly".to_owned()));
+    assert_eq!(
+        unknown.to_string(),
+        "there is no built-in tool `fly`; there are list, read, search, write, edit, run"
+    );
+}
+
+#[test]
+fn a_workspace_is_a_folder() {
+    let bench = Bench::new();
+    bench.put("file", "");
+    let missing = Workspace::open(&bench.root().join("missing")).unwrap_err();
+    assert!(matches!(missing, WorkspaceError::Missing(_)), "{missing:?}");
+    let file = Workspace::open(&bench.root().join("file")).unwrap_err();
+    assert!(matches!(file, WorkspaceError::NotAFolder(_)), "{file:?}");
+    let below = Workspace::open(&bench.root().join("file/x")).unwrap_err();
+    assert!(matches!(below, WorkspaceError::NotAFolder(_)), "{below:?}");
+    assert_eq!(bench.workspace.root(), bench.root().canonicalize().unwrap());
+}

@@ -1,0 +1,67 @@
+//! What lies in a folder.
+
+use foxwedge_tools::{How, Limits, Output, Stage};
+use serde_json::json;
+
+use crate::bench::Bench;
+
+#[tokio::test]
+async fn folders_are_listed_in_order_and_in_depth() {
+    let bench = Bench::new();
+    for (name, size) in [("b.txt", 3), ("a/x/deep.txt", 2000), ("a/y.txt", 0), ("Z", 1), (".h", 1)]
+    {
+        bench.put(name, vec![b'.'; size]);
+    }
+    bench.call("list", json!({})).await.is(".h  1 B\nZ  1 B\na/\nb.txt  3 B");
+    bench.call("list", json!({ "path": "a" })).await.is("x/\ny.txt  0 B");
+    let deep = bench.call("list", json!({ "depth": 3 })).await;
+    deep.is(".h  1 B\nZ  1 B\na/\n  x/\n    deep.txt  2.0 KiB\n  y.txt  0 B\nb.txt  3 B");
+    bench.call("list", json!({ "path": "b.txt" })).await.refuses("not a folder");
+    bench.call("list", json!({ "path": "none" })).await.refuses("`none` does not exist");
+    bench.call("list", json!({ "depth": 0 })).await.refuses("`depth` must be a whole number");
+}
+
+#[tokio::test]
+async fn what_gitignore_names_is_left_out_and_git_always() {
+    let bench = Bench::new();
+    bench.put(".gitignore", "*.o\n/target/\n!keep.o\n# note\n[\n");
+    bench.put("src/.gitignore", "gen*\n");
+    for name in [".git/x", "a.o", "keep.o", "target/x", "src/target/x", "src/gen.rs", "src/a.rs"] {
+        bench.put(name, "");
+    }
+    let listed = bench.call("list", json!({ "depth": 9 })).await;
+    listed
+        .is(".gitignore  30 B\nkeep.o  0 B\nsrc/\n  .gitignore  5 B\n  a.rs  0 B\n  target/\n    \
+               x  0 B\n[3 left out because of .gitignore; `ignored` shows them]");
+    let all = bench.call("list", json!({ "depth": 9, "ignored": true })).await;
+    assert!(all.text.contains("gen.rs") && all.text.contains("a.o"), "{all:?}");
+    assert!(!all.text.contains(".git/"), "{all:?}");
+    // What is asked for by name is shown, and the files above it still count.
+    bench.call("list", json!({ "path": "target" })).await.is("x  0 B");
+    bench.put("src/target/b.o", "");
+    bench.call("list", json!({ "path": "src/target" })).await.has("x  0 B\n[1 left out");
+}
+
+#[tokio::test]
+async fn much_is_counted_instead_of_shown() {
+    let bench = Bench::with(Limits { entries: 3, answer: 256, ..Limits::default() });
+    for number in 0..50 {
+        bench.put(&format!("file-{number:02}"), "");
+    }
+    let listed = bench.call("list", json!({})).await;
+    listed.is("file-00  0 B\nfile-01  0 B\nfile-02  0 B\n[… 47 more]");
+    let listed = bench.call("list", json!({ "limit": 30 })).await;
+    assert!(listed.text.ends_with("file-18  0 B\n[… 31 more]"), "{listed:?}");
+    bench.call("list", json!({ "limit": 31 })).await.refuses("from 1 to 30");
+}
+
+#[tokio::test]
+async fn an_empty_folder_says_so_and_a_stop_is_heard() {
+    let bench = Bench::new();
+    bench.call("list", json!({})).await.is("[nothing to show]");
+    bench.put("file", "");
+    let interrupt = foxwedge_tools::Interrupt::new();
+    interrupt.raise(Stage::Asked);
+    let said = bench.call_with("list", json!({}), interrupt.stop(), Output::new(9)).await;
+    assert_eq!((said.how, said.text.as_str()), (How::Stopped, "[stopped: this is not all]"));
+}
