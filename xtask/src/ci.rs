@@ -6,7 +6,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Outcome, clients, gateway, live, postgres, sdks, tidy, transcript, uis, workspace};
+use crate::{
+    Outcome, clients, gateway, live, mcp, postgres, sdks, tidy, transcript, uis, workspace,
+};
 
 /// Runs all of it; the first failure ends it.
 pub(crate) fn run() -> Outcome {
@@ -33,6 +35,8 @@ pub(crate) fn run() -> Outcome {
     gateway::run(&[])?;
     eprintln!("\n── live");
     live::run(&[])?;
+    eprintln!("\n── mcp");
+    mcp::run(&[])?;
     cargo("examples in documentation", &["test", "--workspace", "--doc", "--quiet"], &[])?;
     cargo(
         "documentation",

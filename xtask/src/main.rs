@@ -16,6 +16,7 @@ mod sdks;
 mod uis;
 mod gateway;
 mod live;
+mod mcp;
 mod clients;
 
 use std::process::ExitCode;
@@ -37,6 +38,7 @@ usage: cargo xtask <task>
                       SDKs and agents of others talk to `foxwedge serve`, across formats; see docs/gateway/clients.md
   live [--claude-code CLI] [--foxwedge BINARY] [--story PART]
                       the real Claude Code as a live agent behind `foxwedge serve`; see docs/gateway/agents.md
+  mcp                 real MCP servers answer our client; see docs/chat/mcp.md
   postgres -- COMMAND
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         ["uis", rest @ ..] => uis::run(rest),
         ["gateway", rest @ ..] => gateway::run(rest),
         ["live", rest @ ..] => live::run(rest),
+        ["mcp", rest @ ..] => mcp::run(rest),
         ["clients", rest @ ..] => clients::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),

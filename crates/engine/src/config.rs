@@ -15,6 +15,7 @@ mod access;
 mod kinds;
 mod upstream;
 mod upstreams;
+mod single;
 mod agent;
 mod routes;
 mod sections;
@@ -28,6 +29,7 @@ pub use desk::{Block, Setting};
 pub use nearest::distance;
 pub use origin::{Complaint, Origin, Refused, Weight};
 pub use read::{Door, Loaded, read};
+pub(crate) use single::{scripted, single};
 pub use token::{TokenError, fresh_token};
 pub use world::{Entrance, Exposure, Flags, Found, World, file as config_file, token_file};
 
@@ -60,6 +62,8 @@ pub struct Config {
     pub record: Record,
     /// What is told to operators.
     pub telemetry: Telemetry,
+    /// What the console may look at.
+    pub console: Console,
     /// Who is asked.
     pub upstreams: Vec<Arc<Upstream>>,
     /// Which model goes where; the first that fits.
@@ -349,6 +353,23 @@ pub struct Telemetry {
     pub otlp: Option<Target>,
     /// Headers for the collector.
     pub otlp_headers: Vec<(HeaderName, Secret)>,
+}
+
+/// What the console may look at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Console {
+    /// The session files of agents on this machine.
+    pub files: Files,
+}
+
+/// Whether session files of agents are shown, and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Files {
+    /// To administrators on this machine.
+    #[default]
+    Shown,
+    /// To nobody.
+    Hidden,
 }
 
 /// How lines of the log look.

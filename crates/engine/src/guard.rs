@@ -15,7 +15,7 @@ use foxwedge_dialect::{Reading, canon::Renamed};
 
 use crate::config::{Guard, Mode, Route};
 
-pub(crate) use heal::{Class, classify, heal};
+pub(crate) use heal::{Class, Healed, classify, heal};
 pub use noted::{Action, Change, Noted};
 pub(crate) use overflow::{Room, Scales, shorten};
 

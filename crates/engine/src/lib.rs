@@ -19,6 +19,10 @@ pub mod record;
 pub mod meter;
 pub mod trace;
 mod exchange;
+pub mod model;
+pub mod tool_loop;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 
 pub use agent::{Counts, Question};
 pub use asked::{Answered, Asked, Caller, Own, Told, Way};
@@ -29,3 +33,8 @@ pub use fault::{Fault, Kind};
 pub use foxwedge_agent::{AskKind, Decision};
 pub use guard::{Action, Change, Guarded, Noted};
 pub use secret::Secret;
+
+/// The example in the manual, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/chat/library.md")]
+struct Manual;

@@ -48,6 +48,7 @@ use waiting::{Claimed, Waiting};
 
 pub use recording::Recording;
 pub use repairs::{Repair, Repairs};
+pub(crate) use live::again;
 pub(crate) use side::Side;
 
 /// How long somebody who looks waits for what is about to be written.

@@ -3,6 +3,7 @@
 mod address;
 mod headers;
 mod patience;
+mod persist;
 
 use bytes::Bytes;
 use foxwedge_core::Wire;
@@ -17,6 +18,7 @@ use crate::{
 
 pub(crate) use headers::{back, is_stream};
 pub(crate) use patience::{Patience, retry_after};
+pub(crate) use persist::{Again, Onlooker, Said, persist};
 
 /// A request for an upstream.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use super::{Complaint, complaint};
 use crate::workspace::File;
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("foxwedge-core", &[]),
     ("foxwedge-dialect", &["foxwedge-core"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
@@ -13,6 +13,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("foxwedge-testkit", &["foxwedge-core", "foxwedge-dialect", "foxwedge-run", "foxwedge-store"]),
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-dialect"]),
     ("foxwedge-agent", &["foxwedge-core", "foxwedge-dialect"]),
+    ("foxwedge-tools", &[]),
     (
         "foxwedge-engine",
         &[
@@ -23,6 +24,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "foxwedge-store",
             "foxwedge-scripted",
             "foxwedge-agent",
+            "foxwedge-tools",
         ],
     ),
     (
@@ -45,6 +47,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "foxwedge-run",
             "foxwedge-store",
             "foxwedge-scripted",
+            "foxwedge-tools",
             "foxwedge-engine",
             "foxwedge-gateway",
         ],

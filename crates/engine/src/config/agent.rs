@@ -14,7 +14,7 @@ use super::{
     desk::{Desk, Part, cut, told},
     secrets::HIDDEN,
     upstream::note_wires,
-    values::{Value, quoted},
+    values::{Truth, quoted},
     world,
 };
 use crate::Secret;
@@ -259,21 +259,4 @@ fn list(texts: &[String]) -> String {
 fn is_variable(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !name.is_empty() && name.len() <= 256 && name.bytes().all(plain)
-}
-
-/// `bare = true`.
-struct Truth(bool);
-
-impl Value for Truth {
-    fn wanted() -> String {
-        "true or false".to_owned()
-    }
-
-    fn read(text: &str) -> Option<Truth> {
-        text.parse().ok().map(Truth)
-    }
-
-    fn shown(&self) -> String {
-        self.0.to_string()
-    }
 }

@@ -92,6 +92,7 @@ fn all(desk: &mut Desk<'_>, root: &mut Part<'_>) -> (Config, Door) {
     let sessions = sections::sessions(desk, root);
     let record = sections::record(desk, root);
     let telemetry = sections::telemetry(desk, root);
+    let console = sections::console(desk, root);
     let all = upstreams(desk, root);
     let routes = routes(desk, root, &all, guard);
     let upstreams = all.made.iter().map(|made| Arc::clone(&made.upstream)).collect();
@@ -106,6 +107,7 @@ fn all(desk: &mut Desk<'_>, root: &mut Part<'_>) -> (Config, Door) {
         sessions,
         record,
         telemetry,
+        console,
         upstreams,
         routes,
     };

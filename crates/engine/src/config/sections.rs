@@ -1,4 +1,5 @@
-//! The sections that are numbers and words only: limits, times, guard, sessions, record, telemetry.
+//! The sections that are numbers and words only: limits, times, guard, sessions, record, telemetry,
+//! console.
 
 use std::net::SocketAddr;
 
@@ -6,11 +7,11 @@ use foxwedge_store::StoreUrl;
 use http::HeaderName;
 
 use super::{
-    Addresses, Guard, Limits, Origin, Record, Sessions, Target, Telemetry, Times,
+    Addresses, Console, Files, Guard, Limits, Origin, Record, Sessions, Target, Telemetry, Times,
     address::{self, Style},
     desk::{Desk, Part, Set, cut},
     secrets::{self, HIDDEN},
-    values::{Size, Value, quoted},
+    values::{Size, Truth, Value, quoted},
     world,
 };
 use crate::{Secret, config::Log};
@@ -165,6 +166,16 @@ pub(super) fn record(desk: &mut Desk<'_>, root: &mut Part<'_>) -> Record {
     };
     desk.close(part);
     record
+}
+
+pub(super) fn console(desk: &mut Desk<'_>, root: &mut Part<'_>) -> Console {
+    let mut part = desk.table(root, "console");
+    let files = match desk.set(&mut part, "files", Truth(true)).value {
+        Truth(true) => Files::Shown,
+        Truth(false) => Files::Hidden,
+    };
+    desk.close(part);
+    Console { files }
 }
 
 pub(super) fn telemetry(desk: &mut Desk<'_>, root: &mut Part<'_>) -> Telemetry {

@@ -200,6 +200,23 @@ impl Value for Busy {
     }
 }
 
+/// `bare = true`.
+pub(super) struct Truth(pub(super) bool);
+
+impl Value for Truth {
+    fn wanted() -> String {
+        "true or false".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Truth> {
+        text.parse().ok().map(Truth)
+    }
+
+    fn shown(&self) -> String {
+        self.0.to_string()
+    }
+}
+
 /// Digits, and what stands behind them.
 fn split(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -24,13 +24,22 @@ pub(crate) fn classify(error: &str) -> (Class, Option<Explanation<'_>>) {
     }
 }
 
+/// A request that was repaired for what its provider said.
+pub(crate) struct Healed {
+    pub(crate) body: Bytes,
+    /// What was asked of it: more than we knew before.
+    pub(crate) question: Question,
+    /// Every step.
+    pub(crate) changes: Vec<Change>,
+}
+
 /// The request, repaired for the rule that the refusal names; `None` if that changes nothing.
 pub(crate) fn heal(
     sent: &Bytes,
     wire: Wire,
     route: &Route,
     explanation: &Explanation<'_>,
-) -> Option<(Bytes, Vec<Change>)> {
+) -> Option<Healed> {
     let source = text(sent).ok()?;
     let own = route.upstream.profile(wire);
     // The rules we knew did not help, so those that were named count, whoever has them; and the
@@ -43,11 +52,12 @@ pub(crate) fn heal(
         Question { profile: Profile::Strict, rules: named, policy: bold },
         Question { profile: Profile::Strict, rules: RuleSet::of(Profile::Strict), policy: bold },
     ];
-    tries.iter().find_map(|question| {
+    tries.into_iter().find_map(|question| {
         let reading = read(source, wire, want(question.profile)).ok()?;
-        let (patched, repair) = reading.fix(question);
+        let (patched, repair) = reading.fix(&question);
         let body = patched.to_string();
+        let changes = || repair.edits.into_iter().map(Change::of).collect();
         // The same bytes would be refused again.
-        (body != source).then(|| (body.into(), repair.edits.into_iter().map(Change::of).collect()))
+        (body != source).then(|| Healed { body: body.into(), question, changes: changes() })
     })
 }

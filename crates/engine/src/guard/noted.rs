@@ -72,7 +72,7 @@ pub struct Change {
 }
 
 impl Change {
-    pub(super) fn of(edit: Edit) -> Change {
+    pub(crate) fn of(edit: Edit) -> Change {
         Change {
             code: edit.code,
             strategy: edit.strategy.name(),

@@ -50,14 +50,25 @@ impl Scales {
         }
     }
 
+    /// Lends the counter of a model.
+    pub(crate) fn with<T>(
+        &self,
+        model: &str,
+        work: impl FnOnce(&mut Remembering<Tokenizer>) -> T,
+    ) -> T {
+        let mut counter = self.take(model);
+        let done = work(&mut counter);
+        self.put_back(model, counter);
+        done
+    }
+
     /// How many tokens a request takes.
     pub(crate) fn weigh(&self, source: &str, wire: Wire, model: &str) -> Option<u64> {
         let reading =
             foxwedge_dialect::read(source, wire, foxwedge_dialect::Want::default()).ok()?;
-        let mut counter = self.take(model);
-        let weights = foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, &mut counter);
-        self.put_back(model, counter);
-        Some(weights.total())
+        Some(self.with(model, |counter| {
+            foxwedge_dialect::compact::weigh(&reading.draft, reading.frame, counter).total()
+        }))
     }
 }
 
@@ -121,9 +132,8 @@ pub(crate) fn shorten(
     let (Some(limits), Ok(source)) = (room.limits(), text(&guarded.body)) else { return };
     let mut settings = Settings::new(question(room.route, room.wire), limits);
     settings.stages = stages.to_vec();
-    let mut counter = scales.take(room.model);
-    let compacted = compact(source, room.wire, &settings, &mut counter, summarizer);
-    scales.put_back(room.model, counter);
+    let compacted = scales
+        .with(room.model, |counter| compact(source, room.wire, &settings, counter, summarizer));
     let Ok(compacted) = compacted else { return };
     if !compacted.is_changed() {
         return;

@@ -163,7 +163,7 @@ fn taken(error: StoreError) -> Result<Kept> {
 }
 
 /// Tries again what a store could not do just now. Telling a store something twice does no harm.
-pub(super) async fn again<T, F: Future<Output = Result<T>>>(
+pub(crate) async fn again<T, F: Future<Output = Result<T>>>(
     mut work: impl FnMut() -> F,
 ) -> Result<T> {
     for pause in PAUSES {

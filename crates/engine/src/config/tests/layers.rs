@@ -199,6 +199,8 @@ repair_bytes = 0
 log = "json"
 otlp = "http://collector:4318"
 otlp_headers = { authorization = "Bearer canary-otlp" }
+[console]
+files = false
 [[upstream]]
 name = "own"
 kind = "openai-compatible"

@@ -1,0 +1,130 @@
+//! MCP servers (Model Context Protocol) as tools of the loop: programs on this machine, or servers
+//! over HTTP. The protocol is spoken by the official SDK; processes, HTTP and everything that has to
+//! have an end are our own.
+//!
+//! A server is a stranger. It may print anything, answer anything or nothing, and die: its tools
+//! then fail with what it said last, and nothing here waits for ever or keeps more than it should.
+//! What it prints on stderr never reaches the terminal.
+
+pub mod config;
+mod server;
+mod names;
+mod list;
+mod answer;
+mod address;
+mod process;
+mod lines;
+mod pipe;
+mod events;
+mod asker;
+mod watched;
+mod manners;
+mod session;
+mod call;
+mod link;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use foxwedge_tools::Tool;
+use tokio::time::Instant;
+
+pub use server::{How, McpError, Server, Surroundings};
+
+use link::{Link, McpTool};
+use list::Listed;
+
+/// A server that answers. Dropping it kills its process, with everything that it started; its tools
+/// fail from then on.
+pub struct Connected {
+    link: Arc<Link>,
+    offered: Mutex<Offered>,
+}
+
+struct Offered {
+    tools: Vec<Arc<dyn Tool>>,
+    notes: Vec<String>,
+}
+
+/// Starts a server, or reaches it, and reads its tools.
+///
+/// # Errors
+/// If it cannot be started or reached, does not get ready in time, or says what cannot be used.
+pub async fn connect(server: &Server, around: &Surroundings) -> Result<Connected, McpError> {
+    let (session, tools, mut notes) = session::open_with_tools(server, around).await?;
+    if let How::Http { url, .. } = &server.how
+        && address::parse(url).is_ok_and(|address| address.bare)
+    {
+        notes.push("everybody on the way can read what is said: it is no `https://`".to_owned());
+    }
+    let link = Arc::new(Link::new(server.clone(), around.clone(), session));
+    let offered = Mutex::new(Offered::new(&link, tools, notes));
+    Ok(Connected { link, offered })
+}
+
+impl Connected {
+    /// Its name, as it was given.
+    pub fn name(&self) -> &str {
+        &self.link.server.name
+    }
+
+    /// Its tools, as they were read last.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).tools.clone()
+    }
+
+    /// What there is to say about it: tools that are left out, and why.
+    pub fn notes(&self) -> Vec<String> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
+    }
+
+    /// Whether its tools may be others than those that were read: it said so, or it began again.
+    pub fn is_changed(&self) -> bool {
+        self.link.is_changed()
+    }
+
+    /// Reads its tools again.
+    ///
+    /// # Errors
+    /// If it is gone and cannot be started again, or says what cannot be used.
+    pub async fn refresh(&self) -> Result<(), McpError> {
+        let session = self.link.session().await?;
+        self.link.take_changed(&session);
+        let Link { server, around, .. } = &*self.link;
+        let deadline = Instant::now() + around.start;
+        let (tools, notes) = session::tools_of(&session, server, around, deadline).await?;
+        let fresh = Offered::new(&self.link, tools, notes);
+        *self.offered.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Ends it: a wish first, then by force. Takes a few seconds at most.
+    pub async fn close(self) {
+        if let Some(session) = self.link.close() {
+            session.end().await;
+        }
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        if let Some(session) = self.link.close() {
+            session.kill();
+        }
+    }
+}
+
+impl std::fmt::Debug for Connected {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Connected")
+            .field("server", &self.link.server)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Offered {
+    fn new(link: &Arc<Link>, tools: Vec<Listed>, notes: Vec<String>) -> Offered {
+        let tool = |listed| Arc::new(McpTool::new(listed, link)) as Arc<dyn Tool>;
+        Offered { tools: tools.into_iter().map(tool).collect(), notes }
+    }
+}

@@ -1,0 +1,234 @@
+//! Asks a server over HTTP with our own client, in the way that rmcp wants it. Redirects are never
+//! followed, and no error repeats an address or a header.
+
+use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use rmcp::{
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::{
+        common::{
+            client_side_sse::SseRetryPolicy,
+            http_header::{HEADER_LAST_EVENT_ID, HEADER_SESSION_ID},
+        },
+        streamable_http_client::{
+            StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+        },
+    },
+};
+
+use super::{
+    address::Address,
+    events::{Events, events},
+    lines::MOST,
+};
+use crate::http::{Client, HttpError, Incoming, Outgoing, Reply};
+
+/// Bytes of a refusal that are read, and how many signs of it are told.
+const REFUSAL: usize = 64 << 10;
+const TOLD: usize = 400;
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
+
+type Error = StreamableHttpError<HttpError>;
+
+/// Asks one server.
+#[derive(Clone, Debug)]
+pub(super) struct Asker {
+    pub(super) client: Client,
+    pub(super) address: Arc<Address>,
+    /// What somebody set for every request.
+    pub(super) headers: Arc<HeaderMap>,
+}
+
+/// How often a stream of news is asked for again.
+#[derive(Debug)]
+pub(super) struct Patience;
+
+impl SseRetryPolicy for Patience {
+    fn retry(&self, times: usize) -> Option<Duration> {
+        (times < 5).then(|| Duration::from_secs(1 << times))
+    }
+}
+
+impl Asker {
+    async fn ask(
+        &self,
+        method: Method,
+        session: Option<&str>,
+        more: HashMap<HeaderName, HeaderValue>,
+        body: Bytes,
+    ) -> Result<Reply, Error> {
+        let mut headers = (*self.headers).clone();
+        // What the protocol says counts, whatever somebody set.
+        headers.extend(more);
+        let accepted = HeaderValue::from_static("application/json, text/event-stream");
+        headers.insert(header::ACCEPT, accepted);
+        if method == Method::POST {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+        }
+        if let Some(session) = session {
+            let value = HeaderValue::from_str(session)
+                .map_err(|_| unexpected("the id of its session is no header"))?;
+            headers.insert(HeaderName::from_static("mcp-session-id"), value);
+        }
+        let request = Outgoing { method, path: &self.address.path, headers: &headers, body };
+        self.client.send(&self.address.target, request).await.map_err(Error::Client)
+    }
+}
+
+impl StreamableHttpClient for Asker {
+    type Error = HttpError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        self.post_message_with_max_sse_event_size(
+            uri,
+            message,
+            session,
+            authorization,
+            headers,
+            MOST,
+        )
+        .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        _: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<StreamableHttpPostResponse, Error> {
+        let body = Bytes::from(serde_json::to_vec(&message)?);
+        let reply = self.ask(Method::POST, session.as_deref(), headers, body).await?;
+        let Reply { status, headers, body } = reply;
+        let is_question = matches!(message, ClientJsonRpcMessage::Request(_));
+        match status {
+            StatusCode::ACCEPTED | StatusCode::NO_CONTENT => {
+                return Ok(StreamableHttpPostResponse::Accepted);
+            }
+            StatusCode::NOT_FOUND if session.is_some() => return Err(Error::SessionExpired),
+            status if !status.is_success() => {
+                return refused(status, body, session.is_some()).await;
+            }
+            _ => {}
+        }
+        let id = headers.get(HEADER_SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        match kind(&headers) {
+            Kind::Events => Ok(StreamableHttpPostResponse::Sse(events(body, most), id)),
+            // Nobody waits for what comes behind a notification.
+            Kind::Json | Kind::Other(_) if !is_question => Ok(StreamableHttpPostResponse::Accepted),
+            Kind::Json => {
+                let whole = body.whole(MOST).await.map_err(Error::Client)?;
+                let message = serde_json::from_slice(&whole)
+                    .map_err(|error| unexpected(format!("its answer cannot be read: {error}")))?;
+                Ok(StreamableHttpPostResponse::Json(message, id))
+            }
+            Kind::Other(kind) => Err(Error::UnexpectedContentType(kind)),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        session: Arc<str>,
+        _: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Error> {
+        // Whatever it says to that: we are gone.
+        self.ask(Method::DELETE, Some(&session), headers, Bytes::new()).await.map(drop)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        authorization: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<Events, Error> {
+        self.get_stream_with_max_sse_event_size(uri, session, last, authorization, headers, MOST)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        _: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        _: Option<String>,
+        mut headers: HashMap<HeaderName, HeaderValue>,
+        most: usize,
+    ) -> Result<Events, Error> {
+        if let Some(last) = last {
+            let value = HeaderValue::from_str(&last)
+                .map_err(|_| unexpected("the id of its event is no header"))?;
+            let name = HeaderName::from_bytes(HEADER_LAST_EVENT_ID.as_bytes())
+                .map_err(|_| unexpected("no name of a header"))?;
+            headers.insert(name, value);
+        }
+        let reply = self.ask(Method::GET, session.as_deref(), headers, Bytes::new()).await?;
+        match (reply.status, kind(&reply.headers)) {
+            (StatusCode::OK, Kind::Events) => Ok(events(reply.body, most)),
+            // News are an offer. Whoever makes none says so in many ways.
+            _ => Err(Error::ServerDoesNotSupportSse),
+        }
+    }
+}
+
+/// What a body is.
+enum Kind {
+    Events,
+    Json,
+    Other(Option<String>),
+}
+
+fn kind(headers: &HeaderMap) -> Kind {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let plain = value.map(|value| value.split(';').next().unwrap_or_default().trim());
+    match plain.map(str::to_ascii_lowercase) {
+        Some(kind) if kind == EVENTS => Kind::Events,
+        Some(kind) if kind == JSON => Kind::Json,
+        other => Kind::Other(other),
+    }
+}
+
+/// A refusal may be an error of the protocol all the same; else a little of it is told.
+async fn refused(
+    status: StatusCode,
+    body: Incoming,
+    in_session: bool,
+) -> Result<StreamableHttpPostResponse, Error> {
+    let body = body.whole(REFUSAL).await.unwrap_or_default();
+    let needs_key = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if needs_key {
+        let what = "it wants another key, in a header like `Authorization`";
+        return Err(unexpected(format!("HTTP {status}: {what}")));
+    }
+    if let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body) {
+        // Many servers that began anew do not say 404, as they should.
+        let words = error.error.message.to_ascii_lowercase();
+        if in_session && status == StatusCode::BAD_REQUEST && words.contains("session") {
+            return Err(Error::SessionExpired);
+        }
+        let message = ServerJsonRpcMessage::Error(error);
+        return Ok(StreamableHttpPostResponse::Json(message, None));
+    }
+    let text = String::from_utf8_lossy(&body);
+    let told: String = text.chars().filter(|c| !c.is_control()).take(TOLD).collect();
+    Err(unexpected(format!("HTTP {status}: {told}")))
+}
+
+fn unexpected(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::UnexpectedServerResponse(what.into())
+}

@@ -1,0 +1,257 @@
+//! Reads which servers there are: from the file that most programs share (`.mcp.json`), or from one
+//! line. Nothing here looks at the environment itself: variables are looked up by whoever calls.
+//!
+//! A message says where something is wrong, and never repeats a value: it may be a key.
+
+mod expand;
+mod short;
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use serde_json::{Map, Value};
+
+use super::{How, Server, address};
+use expand::expand;
+pub use short::short;
+
+/// Looks up a variable.
+pub type Lookup<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
+/// Servers that a file may name.
+const MOST: usize = 64;
+/// Bytes of a name.
+const LONGEST: usize = 64;
+
+/// Something is wrong with a configuration of servers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct McpConfigError {
+    /// Where, as `mcpServers.files.args[1]`.
+    pub place: String,
+    /// What.
+    pub what: String,
+}
+
+impl fmt::Display for McpConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}`: {}", self.place, self.what)
+    }
+}
+
+impl std::error::Error for McpConfigError {}
+
+/// Reads the servers of a file. Those that are switched off (`"disabled": true`) are left out.
+///
+/// # Errors
+/// If the file is not of that form, or a variable is missing.
+pub fn parse(text: &str, lookup: &Lookup<'_>) -> Result<Vec<Server>, McpConfigError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let file: Value = serde_json::from_str(text).map_err(|error| {
+        let place = format!("line {}, column {}", error.line(), error.column());
+        McpConfigError { place, what: "this is no JSON".to_owned() }
+    })?;
+    let top = Place("mcpServers".to_owned());
+    let servers = match file.get("mcpServers") {
+        Some(Value::Object(servers)) => servers,
+        Some(other) => return Err(top.kind("an object of servers by their names", other)),
+        None => return Err(top.wrong("it is missing")),
+    };
+    if servers.len() > MOST {
+        return Err(top.wrong(format!("more than {MOST} servers")));
+    }
+    let mut read = Vec::new();
+    for (name, server) in servers {
+        let place = top.field(name);
+        let Value::Object(server) = server else { return Err(place.kind("an object", server)) };
+        check_name(name, &place)?;
+        if matches!(server.get("disabled"), Some(Value::Bool(true))) {
+            continue;
+        }
+        read.push(Entry { fields: server, place, lookup }.read(name)?);
+    }
+    Ok(read)
+}
+
+/// A name that makes sense in front of a tool's.
+fn check_name(name: &str, place: &Place) -> Result<(), McpConfigError> {
+    let is_fine = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '@');
+    if name.is_empty() || name.len() > LONGEST || !name.chars().all(is_fine) {
+        return Err(place.wrong(format!(
+            "the name of a server is 1 to {LONGEST} letters, digits, `_`, `-`, `.`, `/`, `@`"
+        )));
+    }
+    Ok(())
+}
+
+/// Where something stands.
+#[derive(Clone, Debug)]
+struct Place(String);
+
+impl Place {
+    fn field(&self, name: &str) -> Place {
+        let short: String = name.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+        Place(format!("{}.{short}", self.0))
+    }
+
+    fn item(&self, at: usize) -> Place {
+        Place(format!("{}[{at}]", self.0))
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> McpConfigError {
+        McpConfigError { place: self.0.clone(), what: what.into() }
+    }
+
+    fn kind(&self, wanted: &str, found: &Value) -> McpConfigError {
+        let found = match found {
+            Value::Null => "null",
+            Value::Bool(_) => "a truth value",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.wrong(format!("this has to be {wanted}, not {found}"))
+    }
+}
+
+/// One server in the file.
+struct Entry<'e> {
+    fields: &'e Map<String, Value>,
+    place: Place,
+    lookup: &'e Lookup<'e>,
+}
+
+impl Entry<'_> {
+    fn read(&self, name: &str) -> Result<Server, McpConfigError> {
+        let (command, url) = (self.text("command")?, self.text("url")?);
+        let how = match (self.text("type")?.as_deref(), command, url) {
+            (None | Some("stdio"), Some(command), None) => self.stdio(command)?,
+            (None | Some("http" | "streamable-http" | "streamableHttp"), None, Some(url)) => {
+                self.http(url)?
+            }
+            (Some("sse"), _, _) => {
+                let what =
+                    "servers of the old kind `sse` are not supported; try \"type\": \"http\"";
+                return Err(self.place.field("type").wrong(what));
+            }
+            (None, None, None) => {
+                return Err(self.place.wrong("neither `command` nor `url` says how to reach it"));
+            }
+            (_, Some(_), Some(_)) => {
+                return Err(self.place.wrong("it has both `command` and `url`"));
+            }
+            (Some("stdio"), None, _) => return Err(self.place.wrong("`command` is missing")),
+            (Some("http" | "streamable-http" | "streamableHttp"), _, None) => {
+                return Err(self.place.wrong("`url` is missing"));
+            }
+            (Some(_), _, _) => {
+                let what = "this has to be \"stdio\" or \"http\"";
+                return Err(self.place.field("type").wrong(what));
+            }
+        };
+        let mut server = Server::new(name, how);
+        server.allow = self.allow()?;
+        server.trust_reading = self.truth("trustReading")?.unwrap_or(server.trust_reading);
+        server.limit = self.limit()?.unwrap_or(server.limit);
+        Ok(server)
+    }
+
+    fn stdio(&self, program: String) -> Result<How, McpConfigError> {
+        if program.is_empty() {
+            return Err(self.place.field("command").wrong("it is empty"));
+        }
+        let mut command = vec![program];
+        command.extend(self.list("args")?.unwrap_or_default());
+        let env = self.pairs("env")?;
+        if let Some((name, _)) = env.iter().find(|(name, _)| !is_variable(name)) {
+            return Err(self.place.field("env").field(name).wrong("this is no name of a variable"));
+        }
+        let folder = self.text("cwd")?.map(PathBuf::from);
+        if command.iter().chain(env.iter().map(|(_, value)| value)).any(|it| it.contains('\0')) {
+            return Err(self.place.wrong("a text in it holds a zero byte"));
+        }
+        Ok(How::Stdio { command, env, folder })
+    }
+
+    fn http(&self, url: String) -> Result<How, McpConfigError> {
+        address::parse(&url).map_err(|what| self.place.field("url").wrong(what))?;
+        let headers = self.pairs("headers")?;
+        for (name, value) in &headers {
+            let place = self.place.field("headers").field(name);
+            address::header(name, value).map_err(|what| place.wrong(what))?;
+        }
+        Ok(How::Http { url, headers })
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, McpConfigError> {
+        let place = self.place.field(name);
+        self.fields.get(name).map(|value| self.expanded(value, &place)).transpose()
+    }
+
+    fn expanded(&self, value: &Value, place: &Place) -> Result<String, McpConfigError> {
+        let Value::String(text) = value else { return Err(place.kind("a text", value)) };
+        expand(text, self.lookup).map_err(|what| place.wrong(what))
+    }
+
+    fn list(&self, name: &str) -> Result<Option<Vec<String>>, McpConfigError> {
+        let place = self.place.field(name);
+        match self.fields.get(name) {
+            None => Ok(None),
+            Some(Value::Array(items)) => {
+                let items = items.iter().enumerate();
+                let read = items.map(|(at, item)| self.expanded(item, &place.item(at)));
+                read.collect::<Result<_, _>>().map(Some)
+            }
+            Some(other) => Err(place.kind("a list of texts", other)),
+        }
+    }
+
+    fn pairs(&self, name: &str) -> Result<Vec<(String, String)>, McpConfigError> {
+        let place = self.place.field(name);
+        match self.fields.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::Object(pairs)) => {
+                let read = pairs.iter().map(|(key, value)| {
+                    Ok((key.clone(), self.expanded(value, &place.field(key))?))
+                });
+                read.collect()
+            }
+            Some(other) => Err(place.kind("an object of texts", other)),
+        }
+    }
+
+    fn truth(&self, name: &str) -> Result<Option<bool>, McpConfigError> {
+        match self.fields.get(name) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(other) => Err(self.place.field(name).kind("true or false", other)),
+        }
+    }
+
+    /// `*` among them is all.
+    fn allow(&self) -> Result<Option<Vec<String>>, McpConfigError> {
+        let named = self.list("tools")?;
+        Ok(named.filter(|names| !names.iter().any(|name| name == "*")))
+    }
+
+    /// Thousandths of a second, as other programs have it.
+    fn limit(&self) -> Result<Option<Duration>, McpConfigError> {
+        let wanted = "a number of milliseconds from 1 to 86400000";
+        match self.fields.get("timeout") {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(thousandths @ 1..=86_400_000) => Ok(Some(Duration::from_millis(thousandths))),
+                Some(_) => {
+                    Err(self.place.field("timeout").wrong(format!("this has to be {wanted}")))
+                }
+                None => Err(self.place.field("timeout").kind(wanted, value)),
+            },
+        }
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use super::*;
+
+fn lookup(name: &str) -> Option<String> {
+    match name {
+        "TOKEN" => Some("canary".to_owned()),
+        _ => None,
+    }
+}
+
+#[test]
+fn both_kinds_of_servers_are_read() {
+    let text = r#"{"other": 1, "mcpServers": {
+        "files": {"command": "npx", "args": ["-y", "${WHAT:-files}"], "env": {"KEY": "${TOKEN}"},
+                  "cwd": "/tmp", "unknown": [1], "tools": ["a", "b"], "timeout": 5000},
+        "far": {"type": "http", "url": "https://mcp.example/x",
+                "headers": {"Authorization": "Bearer ${TOKEN}"}, "trustReading": false},
+        "plain": {"url": "http://localhost:1/mcp", "tools": ["*"]},
+        "off": {"command": "nobody", "disabled": true}
+    }}"#;
+    let servers = parse(text, &lookup).expect("servers");
+    let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let expected = [
+        Server {
+            allow: Some(vec!["a".to_owned(), "b".to_owned()]),
+            limit: Duration::from_secs(5),
+            ..Server::new(
+                "files",
+                How::Stdio {
+                    command: ["npx", "-y", "files"].map(str::to_owned).to_vec(),
+                    env: pair("KEY", "canary"),
+                    folder: Some(PathBuf::from("/tmp")),
+                },
+            )
+        },
+        Server {
+            trust_reading: false,
+            ..Server::new(
+                "far",
+                How::Http {
+                    url: "https://mcp.example/x".to_owned(),
+                    headers: pair("Authorization", "Bearer canary"),
+                },
+            )
+        },
+        Server::new(
+            "plain",
+            How::Http { url: "http://localhost:1/mcp".to_owned(), headers: Vec::new() },
+        ),
+    ];
+    let mut servers = servers;
+    servers.sort_by_key(|server| expected.iter().position(|it| it.name == server.name));
+    assert_eq!(servers, expected);
+    assert!(!format!("{servers:?}").contains("canary"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let server = |server: &str| format!(r#"{{"mcpServers": {{"a": {server}}}}}"#);
+    let table = [
+        ("{".to_owned(), "`line 1, column 1`: this is no JSON"),
+        ("[]".to_owned(), "`mcpServers`: it is missing"),
+        (
+            r#"{"mcpServers": []}"#.to_owned(),
+            "`mcpServers`: this has to be an object of servers by their names, not a list",
+        ),
+        (server("7"), "`mcpServers.a`: this has to be an object, not a number"),
+        (server("{}"), "`mcpServers.a`: neither `command` nor `url` says how to reach it"),
+        (
+            server(r#"{"command": "x", "url": "https://a"}"#),
+            "`mcpServers.a`: it has both `command` and `url`",
+        ),
+        (
+            server(r#"{"command": "x", "args": ["fine", 7]}"#),
+            "`mcpServers.a.args[1]`: this has to be a text, not a number",
+        ),
+        (
+            server(r#"{"command": "x", "args": "y"}"#),
+            "`mcpServers.a.args`: this has to be a list of texts, not a text",
+        ),
+        (
+            server(r#"{"command": "x", "args": ["", "${NOBODY}"]}"#),
+            "`mcpServers.a.args[1]`: the variable `NOBODY` is not set",
+        ),
+        (
+            server(r#"{"command": "x", "env": {"K": null}}"#),
+            "`mcpServers.a.env.K`: this has to be a text, not null",
+        ),
+        (
+            server(r#"{"command": "x", "env": {"a=b": ""}}"#),
+            "`mcpServers.a.env.a=b`: this is no name of a variable",
+        ),
+        (server(r#"{"command": ""}"#), "`mcpServers.a.command`: it is empty"),
+        (server(r#"{"command": "x\u0000"}"#), "`mcpServers.a`: a text in it holds a zero byte"),
+        (server(r#"{"type": "http"}"#), "`mcpServers.a`: `url` is missing"),
+        (server(r#"{"type": "stdio"}"#), "`mcpServers.a`: `command` is missing"),
+        (
+            server(r#"{"type": "ws", "url": "https://a"}"#),
+            r#"`mcpServers.a.type`: this has to be "stdio" or "http""#,
+        ),
+        (
+            server(r#"{"type": "sse", "url": "https://a"}"#),
+            r#"`mcpServers.a.type`: servers of the old kind `sse` are not supported; try "type": "http""#,
+        ),
+        (
+            server(r#"{"url": "https://me:${TOKEN}@a"}"#),
+            "`mcpServers.a.url`: it holds a user or a password; keys go into `headers`",
+        ),
+        (
+            server(r#"{"url": "https://a", "headers": {"X": "a\nb${TOKEN}"}}"#),
+            "`mcpServers.a.headers.X`: this is no value of a header",
+        ),
+        (
+            server(r#"{"url": "https://a", "headers": {"Mcp-Session-Id": "x"}}"#),
+            "`mcpServers.a.headers.Mcp-Session-Id`: this header is set by the protocol",
+        ),
+        (
+            server(r#"{"command": "x", "timeout": "5"}"#),
+            "`mcpServers.a.timeout`: this has to be a number of milliseconds from 1 to 86400000, not a text",
+        ),
+        (
+            server(r#"{"command": "x", "trustReading": 1}"#),
+            "`mcpServers.a.trustReading`: this has to be true or false, not a number",
+        ),
+    ];
+    for (text, expected) in table {
+        let error = parse(&text, &lookup).expect_err(&text).to_string();
+        assert_eq!(error, expected, "{text}");
+        assert!(!error.contains("canary"));
+    }
+    let bad = r#"{"mcpServers": {"a`b": {"command": "x"}}}"#;
+    let error = parse(bad, &lookup).expect_err(bad);
+    assert!(error.what.starts_with("the name of a server"), "{error}");
+}

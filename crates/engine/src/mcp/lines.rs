@@ -1,0 +1,133 @@
+//! The output of a server, line by line. Memory has an end: a line that is too long is thrown away
+//! as it comes, and only the number of the question that it answers is looked for in it.
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// Bytes of a line.
+pub(super) const MOST: usize = 16 << 20;
+/// What is read at once.
+const READ: usize = 64 << 10;
+/// Bytes at both ends of a line that is too long, in which its number may stand.
+const END: usize = 256;
+
+/// What comes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Line {
+    /// A line, with its end.
+    Whole(BytesMut),
+    /// One that was too long, with the number in it, if it has one.
+    TooLong(Option<i64>),
+}
+
+/// The lines of an output.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    from: R,
+    buffer: BytesMut,
+    /// So much of the buffer holds no line end.
+    looked: usize,
+    /// The beginning of a line that is too long.
+    head: Option<Vec<u8>>,
+    most: usize,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(super) fn new(from: R, most: usize) -> Lines<R> {
+        Lines { from, buffer: BytesMut::new(), looked: 0, head: None, most }
+    }
+
+    /// The next line; `None` at the end. May be dropped while it waits, and loses nothing. What
+    /// stands behind the last line end is nobody's message.
+    pub(super) async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(line) = self.take() {
+                return Some(line);
+            }
+            self.buffer.reserve(READ);
+            match self.from.read_buf(&mut self.buffer).await {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// A line that is in the buffer.
+    fn take(&mut self) -> Option<Line> {
+        let new = self.buffer.get(self.looked..).unwrap_or_default();
+        let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
+            if self.head.is_none() && self.buffer.len() > self.most {
+                self.head = Some(self.buffer.iter().take(END).copied().collect());
+            }
+            if self.head.is_some() && self.buffer.len() > END {
+                let over = self.buffer.len() - END;
+                self.buffer = BytesMut::from(self.buffer.get(over..).unwrap_or_default());
+            }
+            self.looked = self.buffer.len();
+            return None;
+        };
+        let line = self.buffer.split_to(self.looked + end + 1);
+        self.looked = 0;
+        match self.head.take() {
+            Some(head) => Some(Line::TooLong(number(&head, &line))),
+            None if line.len() > self.most => Some(Line::TooLong(number(&line, &line))),
+            None => Some(Line::Whole(line)),
+        }
+    }
+}
+
+/// The number of the question that a line answers: it stands at the beginning, before the result,
+/// or at the very end.
+fn number(head: &[u8], tail: &[u8]) -> Option<i64> {
+    let head = head.get(..END.min(head.len())).unwrap_or_default();
+    let tail = tail.get(tail.len().saturating_sub(END)..).unwrap_or_default();
+    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+    let before = head.split("\"result\"").next().filter(|before| before.len() < head.len());
+    let at_head = before.and_then(|before| behind(before.rsplit_once("\"id\"")?.1));
+    at_head.or_else(|| {
+        let last = tail.trim_end().strip_suffix('}')?;
+        let (_, value) = last.rsplit_once("\"id\"")?;
+        value.trim_start().strip_prefix(':')?.trim().parse().ok()
+    })
+}
+
+/// The number behind a colon, up to a comma.
+fn behind(text: &str) -> Option<i64> {
+    text.trim_start().strip_prefix(':')?.split(',').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &str, most: usize) -> Vec<String> {
+        let mut lines = Lines::new(text.as_bytes(), most);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await {
+            all.push(match line {
+                Line::Whole(line) => String::from_utf8_lossy(&line).trim_end().to_owned(),
+                Line::TooLong(number) => format!("{number:?}"),
+            });
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn lines_are_whole_or_too_long() {
+        let x = "x".repeat(200_000);
+        let first = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"id":1,"x":"{x}"}}}}"#);
+        let last = format!(r#"{{"result":{{"id":1,"x":"{x}"}},"jsonrpc":"2.0","id": 8}}"#);
+        let table = [
+            (String::new(), ""),
+            ("a\nb\r\n\nc".to_owned(), "a|b|"),
+            (format!("{first}\nb\n"), "Some(7)|b"),
+            (format!("a\n{last}\r\nb\n"), "a|Some(8)|b"),
+            (format!("{x}\nb\n"), "None|b"),
+            (x.clone(), ""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(lines(&text, 1_000).await.join("|"), expected, "{text:.80}");
+        }
+        assert_eq!(lines(&format!("{first}\n"), 300_000).await, [first]);
+    }
+}

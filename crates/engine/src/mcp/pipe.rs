@@ -1,0 +1,212 @@
+//! Messages over the pipes of a process.
+//!
+//! Programs print things that are no messages; a little of it is overheard. Whoever prints nothing
+//! else, or does not read what it is told, is ended.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{
+    ErrorData, RoleClient,
+    model::{RequestId, ServerJsonRpcMessage},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde::{Deserialize, de::IgnoredAny};
+use tokio::{
+    io::AsyncWriteExt as _,
+    process::{ChildStdin, ChildStdout},
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    lines::{Line, Lines, MOST},
+    process::{Pipes, Process},
+};
+
+/// Bytes that may wait for a process that does not read.
+const UNREAD: usize = 64 << 20;
+/// Bytes between two messages that are none.
+const NONSENSE: usize = 1 << 20;
+/// How long is waited for the rest of the output behind the end of a process.
+const REST: Duration = Duration::from_secs(2);
+
+/// The pipes of a process, as rmcp wants them.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    process: Arc<Process>,
+    lines: Lines<ChildStdout>,
+    sender: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    unread: Arc<AtomicUsize>,
+    nonsense: usize,
+    /// When what is missing is not waited for any more.
+    until: Option<Instant>,
+}
+
+impl Pipe {
+    pub(super) fn new(process: Arc<Process>, (stdin, stdout): Pipes) -> Pipe {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let unread = Arc::new(AtomicUsize::new(0));
+        // It ends when the sender is dropped, or when the process is.
+        tokio::spawn(write(stdin, receiver, Arc::clone(&unread)));
+        let lines = Lines::new(stdout, MOST);
+        Pipe { process, lines, sender: Some(sender), unread, nonsense: 0, until: None }
+    }
+
+    fn tell(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let sender = self.sender.as_ref().ok_or_else(closed)?;
+        let mut bytes = serde_json::to_vec(message)?;
+        bytes.push(b'\n');
+        if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > UNREAD {
+            self.process.kill_for("it does not read what it is told");
+            return Err(closed());
+        }
+        sender.send(bytes).map_err(|_| closed())
+    }
+
+    /// The message in a line, if there is one. Says nothing of its own: a program that prints
+    /// nonsense would print more.
+    fn heard(&mut self, line: Line) -> Option<ServerJsonRpcMessage> {
+        let size = match &line {
+            Line::Whole(line) => line.len(),
+            Line::TooLong(_) => 0,
+        };
+        let message = match line {
+            Line::Whole(line) => read(&line),
+            Line::TooLong(Some(number)) => {
+                let why = format!("its answer has more than {MOST} bytes");
+                Some(broken(RequestId::Number(number), why))
+            }
+            Line::TooLong(None) => None,
+        };
+        self.nonsense = if message.is_some() { 0 } else { self.nonsense + size.max(1) };
+        message
+    }
+}
+
+impl Transport<RoleClient> for Pipe {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        std::future::ready(self.tell(&item))
+    }
+
+    /// May be dropped while it waits, and loses nothing.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let until = self.until;
+            let process = Arc::clone(&self.process);
+            let line = tokio::select! {
+                biased;
+                line = self.lines.next() => line,
+                () = process.ended(), if until.is_none() => {
+                    self.until = Some(Instant::now() + REST);
+                    continue;
+                }
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => None,
+            };
+            let Some(line) = line else {
+                // It may live on without an output; nobody would hear it.
+                self.process.kill();
+                return None;
+            };
+            if let Some(message) = self.heard(line) {
+                return Some(message);
+            }
+            if self.nonsense > NONSENSE {
+                self.process.kill_for("it prints what is no message");
+                return None;
+            }
+            // Whoever floods us does not keep others from their turn.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.sender = None;
+        Ok(())
+    }
+}
+
+/// What is left of an answer that cannot be read: whose it is.
+#[derive(Deserialize)]
+struct Stub {
+    id: RequestId,
+    method: Option<IgnoredAny>,
+}
+
+/// Reads a message. An answer that cannot be read is one all the same: somebody waits for it.
+fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+    let error = match serde_json::from_slice(line) {
+        Ok(message) => return Some(message),
+        Err(error) => error,
+    };
+    match serde_json::from_slice::<Stub>(line) {
+        Ok(Stub { id, method: None }) => {
+            Some(broken(id, format!("its answer cannot be read: {error}")))
+        }
+        Ok(Stub { id: _, method: Some(_) }) | Err(_) => None,
+    }
+}
+
+fn broken(id: RequestId, why: String) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id))
+}
+
+/// Writes what waits, for as long as anybody reads it.
+async fn write(
+    mut stdin: ChildStdin,
+    mut receiver: mpsc::UnboundedReceiver<Vec<u8>>,
+    unread: Arc<AtomicUsize>,
+) {
+    while let Some(bytes) = receiver.recv().await {
+        if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+        unread.fetch_sub(bytes.len(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_one_all_the_same() {
+        let deep = format!(r#"{{"id":3,"result":{}1{}}}"#, "[".repeat(500), "]".repeat(500));
+        let table = [
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "answer"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#, "error -1"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, "error -32603"),
+            (r#"{"id":1,"result":{}}"#, "error -32603"),
+            (&deep, "error -32603"),
+            (r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, "notification"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request"),
+            (r#"{"jsonrpc":"3.0","id":1,"method":"ping"}"#, "nothing"),
+            ("hello", "nothing"),
+            ("", "nothing"),
+            ("[]", "nothing"),
+        ];
+        for (line, expected) in table {
+            let found = match read(line.as_bytes()) {
+                None => "nothing".to_owned(),
+                Some(ServerJsonRpcMessage::Request(_)) => "request".to_owned(),
+                Some(ServerJsonRpcMessage::Response(_)) => "answer".to_owned(),
+                Some(ServerJsonRpcMessage::Notification(_)) => "notification".to_owned(),
+                Some(ServerJsonRpcMessage::Error(error)) => format!("error {}", error.error.code.0),
+            };
+            assert_eq!(found, expected, "{line:.80}");
+        }
+    }
+}

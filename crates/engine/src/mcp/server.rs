@@ -1,0 +1,162 @@
+//! What is known about a server before anybody talks to it.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use crate::http;
+
+/// A server, as somebody named it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Server {
+    /// Its name: part of the names of its tools.
+    pub name: String,
+    /// How it is reached.
+    pub how: How,
+    /// Which of its tools are offered, by their own names; all if nothing is said.
+    pub allow: Option<Vec<String>>,
+    /// Whether a tool that calls itself read-only is believed. Whoever is believed runs beside
+    /// others, and nobody is asked first.
+    pub trust_reading: bool,
+    /// How long one call may take.
+    pub limit: Duration,
+}
+
+impl Server {
+    /// How long one call may take if nobody says otherwise.
+    pub const LIMIT: Duration = Duration::from_secs(120);
+
+    /// One with the usual settings.
+    pub fn new(name: impl Into<String>, how: How) -> Server {
+        Server { name: name.into(), how, allow: None, trust_reading: true, limit: Server::LIMIT }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum How {
+    /// A process of ours, over its input and output.
+    Stdio {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Variables that it sees beside the usual ones.
+        env: Vec<(String, String)>,
+        /// Where it works; where we do, if nothing is said.
+        folder: Option<PathBuf>,
+    },
+    /// Over HTTP ("streamable HTTP").
+    Http {
+        /// The whole address.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+impl How {
+    /// Values that no message may hold.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        const SHORTEST: usize = 8;
+        let named = match self {
+            How::Stdio { env, .. } => env,
+            How::Http { headers, .. } => headers,
+        };
+        let values = named.iter().map(|(_, value)| value.clone());
+        let mut all: Vec<String> = values.filter(|value| value.len() >= SHORTEST).collect();
+        // One may be the beginning of another.
+        all.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        all
+    }
+}
+
+/// Values of variables and headers are mostly keys.
+impl fmt::Debug for How {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |pairs: &[(String, String)]| -> Vec<String> {
+            pairs.iter().map(|(name, _)| name.clone()).collect()
+        };
+        match self {
+            How::Stdio { command, env, folder } => formatter
+                .debug_struct("Stdio")
+                .field("program", &command.first())
+                .field("env", &names(env))
+                .field("folder", folder)
+                .finish_non_exhaustive(),
+            How::Http { url: _, headers } => formatter
+                .debug_struct("Http")
+                .field("headers", &names(headers))
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+/// What servers share.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The folder that servers are told to work in, if they ask.
+    pub root: Option<PathBuf>,
+    /// How long a server may take until its tools are known.
+    pub start: Duration,
+    /// Bytes of text of one answer; the middle of a longer one is left out.
+    pub most: usize,
+    /// Asks servers over HTTP.
+    pub client: http::Client,
+}
+
+impl Default for Surroundings {
+    fn default() -> Surroundings {
+        // A call may take as long as its own limit says, and a stream of news is mostly silent.
+        let long = Duration::from_secs(24 * 60 * 60);
+        let settings = http::Settings { first_byte: long, idle: long, ..http::Settings::default() };
+        Surroundings {
+            root: None,
+            start: Duration::from_secs(30),
+            most: 64 << 10,
+            client: http::Client::new(settings),
+        }
+    }
+}
+
+/// A server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// It was never there: the program, the address.
+    #[error("MCP server `{server}` cannot be started: {why}")]
+    Start {
+        /// Its name.
+        server: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// It took too long to begin.
+    #[error("MCP server `{server}` did not get ready within {} s{said}", within.as_secs_f32())]
+    Late {
+        /// Its name.
+        server: String,
+        /// How long it had.
+        within: Duration,
+        /// What it said meanwhile, behind a colon; or nothing.
+        said: String,
+    },
+    /// It was there, and is no more.
+    #[error("MCP server `{server}` is gone: {why}")]
+    Gone {
+        /// Its name.
+        server: String,
+        /// How it ended, and what it said last.
+        why: String,
+    },
+    /// It answers, and what it says cannot be used.
+    #[error("MCP server `{server}` cannot be used: {why}")]
+    Refused {
+        /// Its name.
+        server: String,
+        /// What it says.
+        why: String,
+    },
+    /// Somebody here closed it.
+    #[error("MCP server `{server}` was closed")]
+    Closed {
+        /// Its name.
+        server: String,
+    },
+}

@@ -1,0 +1,189 @@
+//! Which calls run when: those that only read side by side, every other alone and in its turn. What
+//! cannot run is answered at once. Pure.
+
+use foxwedge_tools::{Effect, Toolbox};
+use serde_json::{Map, Value};
+
+use crate::model::Called;
+
+/// What is done about the calls of a turn, in this order.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Step {
+    /// These run side by side: their places among the calls, and their arguments.
+    Together(Vec<(usize, Value)>),
+    /// This one runs alone.
+    Alone(usize, Value),
+    /// This one cannot run, and its answer says why.
+    Answer(usize, String),
+}
+
+/// Names of tools that are told to a model that called an unknown one.
+const NAMES: usize = 40;
+/// Characters of arguments that are repeated to whoever wrote them.
+const EXCERPT: usize = 200;
+
+/// Decides about the calls of a turn.
+pub(super) fn plan(calls: &[Called], tools: &Toolbox) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for (place, call) in calls.iter().enumerate() {
+        match judge(call, tools) {
+            Err(words) => steps.push(Step::Answer(place, words)),
+            Ok((Effect::Writes, input)) => steps.push(Step::Alone(place, input)),
+            Ok((Effect::Reads, input)) => {
+                // An answer that is known already keeps nobody from running.
+                let last = steps.iter_mut().rev().find(|step| !matches!(step, Step::Answer(..)));
+                match last {
+                    Some(Step::Together(together)) => together.push((place, input)),
+                    Some(Step::Alone(..) | Step::Answer(..)) | None => {
+                        steps.push(Step::Together(vec![(place, input)]));
+                    }
+                }
+            }
+        }
+    }
+    steps
+}
+
+fn judge(call: &Called, tools: &Toolbox) -> Result<(Effect, Value), String> {
+    let Some(tool) = tools.get(&call.name) else { return Err(unknown(&call.name, tools)) };
+    let text = call.arguments.trim();
+    // Models leave out the arguments of tools that take none.
+    let text = if text.is_empty() { "{}" } else { text };
+    match serde_json::from_str::<Value>(text) {
+        Ok(input @ Value::Object(_)) => Ok((tool.about().effect, input)),
+        Ok(Value::Null) => Ok((tool.about().effect, Value::Object(Map::new()))),
+        Ok(other) => Err(format!(
+            "The call did not run: its arguments have to be a JSON object, not {}.",
+            kind(&other)
+        )),
+        Err(error) => Err(format!(
+            "The call did not run: its arguments are not JSON ({error}). They begin with: {}",
+            excerpt(text)
+        )),
+    }
+}
+
+fn unknown(name: &str, tools: &Toolbox) -> String {
+    if tools.is_empty() {
+        return format!(
+            "The call did not run: there is no tool `{}`, and no other.",
+            excerpt(name)
+        );
+    }
+    let names: Vec<String> =
+        tools.iter().take(NAMES).map(|tool| format!("`{}`", tool.about().name)).collect();
+    let more = tools.len().saturating_sub(NAMES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "The call did not run: there is no tool `{}`. There are: {}{more}.",
+        excerpt(name),
+        names.join(", ")
+    )
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    let cut: String = text.chars().take(EXCERPT).collect();
+    if cut.len() < text.len() { format!("{cut}…") } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use foxwedge_tools::{About, Answer, Future, Tool, Work};
+    use serde_json::json;
+
+    use super::*;
+
+    struct Fake(About);
+
+    impl Tool for Fake {
+        fn about(&self) -> &About {
+            &self.0
+        }
+
+        fn run<'a>(&'a self, _: Work<'a>) -> Future<'a, Answer> {
+            Box::pin(async { Answer::done("") })
+        }
+    }
+
+    fn tools() -> Toolbox {
+        let mut tools = Toolbox::new();
+        for (name, effect) in [("read", Effect::Reads), ("write", Effect::Writes)] {
+            let about = About {
+                name: name.into(),
+                description: "".into(),
+                schema: json!({ "type": "object" }),
+                effect,
+                limit: Duration::from_secs(1),
+            };
+            tools.add(Arc::new(Fake(about))).expect("two names");
+        }
+        tools
+    }
+
+    fn planned(calls: &[(&str, &str)]) -> String {
+        let calls: Vec<Called> = calls
+            .iter()
+            .map(|(name, arguments)| Called {
+                id: "x".to_owned(),
+                name: (*name).to_owned(),
+                arguments: (*arguments).to_owned(),
+            })
+            .collect();
+        let steps = plan(&calls, &tools()).into_iter().map(|step| match step {
+            Step::Together(calls) => {
+                let places: Vec<String> =
+                    calls.iter().map(|(place, _)| place.to_string()).collect();
+                format!("[{}]", places.join(" "))
+            }
+            Step::Alone(place, _) => place.to_string(),
+            Step::Answer(place, words) => format!("{place}: {words}"),
+        });
+        steps.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn what_reads_runs_side_by_side_and_what_writes_alone() {
+        let table: [(&[(&str, &str)], &str); 5] = [
+            (&[], ""),
+            (&[("read", "{}"), ("read", ""), ("read", "null")], "[0 1 2]"),
+            (&[("read", "{}"), ("write", "{}"), ("read", "{}")], "[0] | 1 | [2]"),
+            (&[("write", "{}"), ("write", "{}")], "0 | 1"),
+            (
+                &[("read", "{}"), ("none", "{}"), ("read", "{}")],
+                "[0 2] | 1: The call did not run: there is no tool `none`. There are: `read`, `write`.",
+            ),
+        ];
+        for (calls, expected) in table {
+            assert_eq!(planned(calls), expected, "{calls:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_answered_with_what_is_wrong() {
+        let table = [
+            (
+                "{\"a\":",
+                "its arguments are not JSON (EOF while parsing a value at line 1 column 5). They begin with: {\"a\":",
+            ),
+            ("[1]", "its arguments have to be a JSON object, not a list."),
+            ("\"x\"", "its arguments have to be a JSON object, not a string."),
+        ];
+        for (arguments, expected) in table {
+            let told = planned(&[("write", arguments)]);
+            assert_eq!(told, format!("0: The call did not run: {expected}"));
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Tools that do what no tool should.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use foxwedge_run::{Outcome, Status};
+use foxwedge_tools::{Answer, Content, Effect, Future, How, Tool, Toolbox, Work};
+use serde_json::{Value, json};
+
+use crate::{
+    points::runtime,
+    rig::{Make, Rig, custom, ends},
+    script::{call, reply},
+    workers::toolbox,
+    world::World,
+};
+
+/// One tool, `odd`, beside a quick one.
+fn odd(
+    does: impl for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync + 'static,
+) -> impl FnOnce(&World) -> Toolbox {
+    move |world| {
+        let quick =
+            custom("see", Effect::Reads, world, |_| Box::pin(async { Answer::done("seen") }));
+        let odd = custom("odd", Effect::Reads, world, does);
+        toolbox([Arc::new(odd) as Arc<dyn Tool>, Arc::new(quick)])
+    }
+}
+
+async fn beside(
+    does: impl for<'a> Fn(Work<'a>) -> Future<'a, Answer> + Send + Sync + 'static,
+) -> Rig {
+    let script = vec![reply([call("x", "odd", "{}"), call("y", "see", "{}")])];
+    Make { script, ..Make::default() }.rig(odd(does)).await
+}
+
+#[test]
+fn a_tool_that_panics_is_an_answer_and_harms_nobody_else() {
+    runtime().block_on(async {
+        let mut rig = beside(|_| panic!("at once, as it was planned")).await;
+        assert_eq!(rig.outcome("go").await, Some(Outcome::Completed));
+        assert!(rig.shape().contains("y=seen"), "{}", rig.shape());
+        rig.check();
+        let mut rig = beside(|_| {
+            Box::pin(async {
+                tokio::task::yield_now().await;
+                panic!("a little later, as it was planned")
+            })
+        })
+        .await;
+        let finished = rig.say("go").await.expect("a run");
+        assert_eq!(finished.summary.count(Status::Failed), 1);
+        assert_eq!(finished.ended.outcome, Some(Outcome::Completed));
+        rig.check();
+    });
+}
+
+#[test]
+fn a_tool_that_never_ends_is_cut_off_behind_its_limit_and_behind_the_grace() {
+    runtime().block_on(async {
+        let mut rig = beside(|_| Box::pin(std::future::pending())).await;
+        let world = rig.world.clone();
+        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+            world.company(2).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            world.press();
+        });
+        assert_eq!(outcome, Some(Outcome::Stopped));
+        let shape = rig.shape();
+        assert!(shape.contains("x=[foxwedge] Interrupted") && shape.contains("y=seen"), "{shape}");
+        assert_eq!(rig.world.living(), 0);
+        rig.check();
+    });
+}
+
+#[test]
+fn a_tool_that_holds_its_thread_is_waited_for_and_the_run_ends_all_the_same() {
+    // On two threads: whoever sleeps in the middle of a task holds one of them.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let mut rig = beside(|_| {
+            Box::pin(async {
+                std::thread::sleep(Duration::from_millis(150));
+                Answer::done("slept")
+            })
+        })
+        .await;
+        let world = rig.world.clone();
+        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+            world.company(2).await;
+            world.press();
+            world.press();
+        });
+        assert_eq!(outcome, Some(Outcome::Stopped));
+        assert_eq!(rig.world.living(), 0);
+        rig.check();
+    });
+}
+
+#[test]
+fn an_answer_behind_the_end_is_nobodys() {
+    runtime().block_on(async {
+        // It leaves somebody behind who wants to answer later.
+        let late = Arc::new(AtomicUsize::new(0));
+        let count = late.clone();
+        let mut rig = beside(move |work| {
+            let (count, output) = (count.clone(), work.output.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(60)).await;
+                output.push(b"much too late");
+                count.fetch_add(1, Ordering::SeqCst);
+            });
+            Box::pin(std::future::pending())
+        })
+        .await;
+        let world = rig.world.clone();
+        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+            world.company(2).await;
+            world.press();
+            world.press();
+        });
+        assert_eq!(outcome, Some(Outcome::Stopped));
+        let (shape, events) = (rig.shape(), rig.events().await);
+        while late.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!((rig.shape(), rig.events().await), (shape, events));
+        rig.check();
+    });
+}
+
+#[test]
+fn a_gigabyte_of_output_is_kept_in_a_few_kilobytes() {
+    runtime().block_on(async {
+        let mut rig = beside(|work| {
+            let block = vec![b'x'; 4 << 20];
+            for _ in 0..256 {
+                work.output.push(&block);
+            }
+            work.output.push(b"\nthe last line");
+            Box::pin(std::future::pending())
+        })
+        .await;
+        let world = rig.world.clone();
+        let (outcome, ()) = tokio::join!(rig.outcome("go"), async {
+            world.company(2).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            world.press();
+        });
+        assert_eq!(outcome, Some(Outcome::Stopped));
+        let said = rig.said();
+        let answer = said.calls().next().and_then(|call| call.answer.clone()).expect("an answer");
+        assert!(answer.text.len() < 80_000, "{} bytes", answer.text.len());
+        assert!(answer.text.contains("the last line") && answer.text.contains("bytes left out"));
+        rig.check();
+    });
+}
+
+#[test]
+fn answers_of_nothing_too_much_or_nonsense_are_told_somehow() {
+    let image = "aGVsbG8=".repeat(3 << 19);
+    let blocks = |blocks: Vec<Value>| Content::Blocks(blocks);
+    let deep = (0..300).fold(json!(1), |inner, _| json!([inner]));
+    let table: Vec<(&str, Content)> = vec![
+        ("nothing", Content::Text(String::new())),
+        ("white", Content::Text(" \n ".to_owned())),
+        ("ten megabytes", Content::Text("x".repeat(10 << 20))),
+        ("a nul", Content::Text("a\u{0}b\u{1b}[31m\u{7f}".to_owned())),
+        ("no blocks", blocks(vec![])),
+        ("an empty text", blocks(vec![json!({ "type": "text", "text": "" })])),
+        ("a number", blocks(vec![json!(17)])),
+        ("null", blocks(vec![Value::Null])),
+        ("no type", blocks(vec![json!({ "text": "x" })])),
+        (
+            "another type",
+            blocks(vec![json!({ "type": "tool_use", "id": "x", "name": "n", "input": {} })]),
+        ),
+        ("no source", blocks(vec![json!({ "type": "image" })])),
+        (
+            "a bad image",
+            blocks(vec![
+                json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "%%%" } }),
+            ]),
+        ),
+        (
+            "a large image",
+            blocks(vec![
+                json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": image } }),
+            ]),
+        ),
+        ("very deep", blocks(vec![deep])),
+        ("many", blocks(vec![json!({ "type": "text", "text": "line" }); 5_000])),
+        (
+            "a large text block",
+            blocks(vec![json!({ "type": "text", "text": "y".repeat(2 << 20) })]),
+        ),
+    ];
+    runtime().block_on(async {
+        for (name, content) in table {
+            for how in [How::Done, How::Failed, How::Stopped] {
+                let is_large = matches!(&content, Content::Text(text) if text.len() > 1_000)
+                    || matches!(name, "a large image" | "many" | "a large text block");
+                if is_large && how == How::Failed {
+                    continue;
+                }
+                let answer = Answer { how, content: content.clone() };
+                let mut rig = beside(move |_| {
+                    let answer = answer.clone();
+                    Box::pin(async move { answer })
+                })
+                .await;
+                let outcome = rig.outcome("go").await;
+                assert_eq!(outcome, Some(Outcome::Completed), "{name}");
+                assert!(rig.shape().contains("y=seen"), "{name}");
+                assert_eq!(ends(&rig.events().await), 1);
+                assert_eq!(rig.outcome("on").await, Some(Outcome::Completed), "{name}");
+                rig.check();
+            }
+        }
+    });
+}

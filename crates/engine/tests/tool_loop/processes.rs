@@ -1,0 +1,158 @@
+//! Real processes: whatever ends a run, nothing of what its tools started is left.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use foxwedge_run::{Outcome, Status};
+use foxwedge_tools::{Limits, Tool, Toolbox, Workspace};
+use rustix::process::{Pid, test_kill_process};
+use serde_json::json;
+
+use crate::{
+    points::runtime,
+    rig::{Make, Rig},
+    script::{call, reply},
+    temporary::Temporary,
+    workers::toolbox,
+    world::World,
+};
+
+/// Commands that do not want to go. Each writes the numbers of its processes into a file, then
+/// `ready`.
+const STUBBORN: [(&str, &str); 5] = [
+    ("one that waits", "echo $$ > pids; echo half of it; echo > ready; sleep 1000"),
+    (
+        "one that does not listen",
+        "trap '' TERM INT HUP; echo $$ > pids; echo half of it; echo > ready; \
+         while :; do sleep 1000; done",
+    ),
+    (
+        "one with children",
+        "sleep 1000 & echo $! > pids; sleep 1000 & echo $! >> pids; echo $$ >> pids; \
+         echo half of it; echo > ready; wait",
+    ),
+    (
+        "one whose children leave",
+        "(nohup setsid sleep 1000 >/dev/null 2>&1 & echo $! > pids); echo $$ >> pids; \
+         echo half of it; echo > ready; sleep 1000",
+    ),
+    (
+        "one that prints for ever",
+        "echo $$ > pids; echo half of it; echo > ready; while :; do echo more; done",
+    ),
+];
+
+/// What ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ends {
+    Wish,
+    Force,
+    Drop,
+}
+
+async fn started(command: &str) -> (Rig, Temporary) {
+    let folder = Temporary::folder();
+    let workspace = Workspace::open(folder.as_ref()).expect("a workspace");
+    let tools = workspace.chosen(&["run"], Limits::default()).expect("a tool");
+    let arguments = json!({ "command": command }).to_string();
+    let script = vec![reply([
+        call("x", "run", arguments),
+        call("y", "run", r#"{"command":"echo > never"}"#),
+    ])];
+    let rig = Make { script, ..Make::default() }.rig(move |_: &World| boxed(tools)).await;
+    (rig, folder)
+}
+
+fn boxed(tools: Vec<Arc<dyn Tool>>) -> Toolbox {
+    toolbox(tools)
+}
+
+fn pids(folder: &Temporary) -> Vec<i32> {
+    let told = fs::read_to_string(folder.path("pids")).unwrap_or_default();
+    told.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Whether a process is there and does anything: one that is dead and not yet taken note of by
+/// whoever inherited it does not.
+fn is_alive(id: i32) -> bool {
+    let Some(pid) = Pid::from_raw(id) else { return false };
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
+    test_kill_process(pid).is_ok() && !matches!(state, Some('Z' | 'X'))
+}
+
+async fn try_it(name: &str, command: &str, ends: Ends) {
+    let (mut rig, folder) = started(command).await;
+    let world = rig.world.clone();
+    let ready = async {
+        while !folder.path("ready").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // What it printed is on its way to us.
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    };
+    match ends {
+        Ends::Wish | Ends::Force => {
+            let (finished, ()) = tokio::join!(rig.say("go"), async {
+                ready.await;
+                world.press();
+                if ends == Ends::Force {
+                    world.press();
+                }
+            });
+            let finished = finished.expect("a run");
+            assert_eq!(finished.ended.outcome, Some(Outcome::Stopped), "{name}");
+            let counts =
+                [Status::Interrupted, Status::Cancelled].map(|it| finished.summary.count(it));
+            assert_eq!(counts, [1, 1], "{name}, {ends:?}");
+            let shape = rig.shape();
+            assert!(shape.contains("half of it"), "{name}, {ends:?}: {shape}");
+            rig.check();
+        }
+        Ends::Drop => {
+            tokio::select! {
+                finished = rig.say("go") => panic!("{name}: {finished:?}"),
+                () = ready => {}
+            }
+            drop(rig);
+        }
+    }
+    let ids = pids(&folder);
+    assert!(!ids.is_empty(), "{name}");
+    // A task that is dropped ends when its thread comes to it.
+    for _ in 0..200 {
+        if ids.iter().all(|id| !is_alive(*id)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let left: Vec<&i32> = ids.iter().filter(|id| is_alive(**id)).collect();
+    assert!(left.is_empty(), "{name}, {ends:?}: {left:?} of {ids:?} are still there");
+    assert!(!folder.path("never").exists(), "{name}: what came behind it ran");
+}
+
+#[test]
+fn a_wish_leaves_no_process() {
+    runtime().block_on(async {
+        for (name, command) in STUBBORN {
+            try_it(name, command, Ends::Wish).await;
+        }
+    });
+}
+
+#[test]
+fn force_leaves_no_process() {
+    runtime().block_on(async {
+        for (name, command) in STUBBORN {
+            try_it(name, command, Ends::Force).await;
+        }
+    });
+}
+
+#[test]
+fn a_loop_that_is_dropped_leaves_no_process() {
+    runtime().block_on(async {
+        for (name, command) in STUBBORN {
+            try_it(name, command, Ends::Drop).await;
+        }
+    });
+}

@@ -1,0 +1,180 @@
+//! A store that is watched: a point before and behind everything that it does.
+
+use std::sync::Arc;
+
+use foxwedge_run::{Body, Event, Id};
+use foxwedge_store::{
+    AnyStore, Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page,
+    Pruned, Record, Result, RunRow, SessionRow, Snapshot, Started, Store, StoreError, StoredEvent,
+    Watch, WholeRun,
+};
+
+use crate::world::{Class, Fate, Seen, World};
+
+/// A store that is watched.
+pub(crate) struct Watched {
+    store: Arc<AnyStore>,
+    world: World,
+    leases: Leases,
+}
+
+/// How long a short lease holds, in milliseconds.
+pub(crate) const SHORT: u64 = 100;
+
+/// How long leases hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leases {
+    /// As long as they are asked to.
+    Real,
+    /// Hardly any time, whatever the loop believes: soon somebody else may take over.
+    Short,
+}
+
+impl Watched {
+    pub(crate) fn new(store: Arc<AnyStore>, world: World, leases: Leases) -> Watched {
+        Watched { store, world, leases }
+    }
+
+    async fn point(&self, name: &str, side: &str) -> Result<()> {
+        match self.world.point(Class::Store, format!("{side} {name}")).await {
+            Fate::GoOn | Fate::Die => Ok(()),
+            Fate::Fail => Err(StoreError::Unavailable("it was planned so".into())),
+        }
+    }
+
+    fn ttl(&self, ttl: u64) -> u64 {
+        match self.leases {
+            Leases::Real => ttl,
+            Leases::Short => ttl.min(SHORT),
+        }
+    }
+}
+
+/// Hands a call on, between two points.
+macro_rules! hand_on {
+    ($self:ident.$name:ident($($value:expr),*)) => {{
+        $self.point(stringify!($name), "before").await?;
+        let result = $self.store.$name($($value),*).await;
+        $self.point(stringify!($name), "behind").await?;
+        result
+    }};
+}
+
+impl Store for Watched {
+    async fn create_session(&self, new: NewSession) -> Result<SessionRow> {
+        hand_on!(self.create_session(new))
+    }
+
+    async fn session(&self, id: &str) -> Result<Option<SessionRow>> {
+        hand_on!(self.session(id))
+    }
+
+    async fn sessions(&self, filter: Filter, page: Page) -> Result<Vec<SessionRow>> {
+        hand_on!(self.sessions(filter, page))
+    }
+
+    async fn append_records(&self, session: &str, records: Vec<NewRecord>) -> Result<Vec<u64>> {
+        hand_on!(self.append_records(session, records))
+    }
+
+    async fn records(&self, session: &str, after: u64, limit: usize) -> Result<Vec<Record>> {
+        hand_on!(self.records(session, after, limit))
+    }
+
+    async fn start_run(&self, mut new: NewRun) -> Result<Started> {
+        self.point("start_run", "before").await?;
+        new.ttl = self.ttl(new.ttl);
+        let start = new.start.clone();
+        let result = self.store.start_run(new).await;
+        if let Ok(Started::New { run, .. }) = &result {
+            let event = Event::new(&Id::from(run.id.as_str()), Body::Started(start));
+            self.world.stored(&run.id, &Event { seq: Some(1), ..event });
+        }
+        self.point("start_run", "behind").await?;
+        result
+    }
+
+    async fn run(&self, id: &str) -> Result<Option<RunRow>> {
+        hand_on!(self.run(id))
+    }
+
+    async fn runs(&self, filter: Filter, page: Page) -> Result<Vec<RunRow>> {
+        hand_on!(self.runs(filter, page))
+    }
+
+    async fn append(&self, run: &str, lease: &Lease, events: Vec<Event>) -> Result<u64> {
+        self.point("append", "before").await?;
+        let told = events.clone();
+        let result = self.store.append(run, lease, events).await;
+        if result.is_ok() {
+            told.iter().for_each(|event| self.world.stored(run, event));
+        }
+        self.point("append", "behind").await?;
+        result
+    }
+
+    async fn finalize(
+        &self,
+        run: &str,
+        authority: Authority,
+        closing: Closing,
+    ) -> Result<Finalized> {
+        self.world.see(Seen::Ending(closing.ended.outcome));
+        self.point("finalize", "before").await?;
+        let told = closing.events.clone();
+        let result = self.store.finalize(run, authority, closing).await;
+        if let Ok(Finalized::Won(_)) = &result {
+            told.iter().for_each(|event| self.world.stored(run, event));
+        }
+        self.point("finalize", "behind").await?;
+        result
+    }
+
+    async fn keep_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<Finalized>> {
+        self.store.keep_runs(runs).await
+    }
+
+    async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {
+        hand_on!(self.events(run, after, limit))
+    }
+
+    async fn renew(&self, run: &str, lease: &Lease, ttl: u64) -> Result<()> {
+        hand_on!(self.renew(run, lease, self.ttl(ttl)))
+    }
+
+    async fn take_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        hand_on!(self.take_over(run, owner, self.ttl(ttl)))
+    }
+
+    async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
+        hand_on!(self.abandoned(limit))
+    }
+
+    async fn put_snapshot(&self, session: &str, snapshot: Snapshot) -> Result<()> {
+        hand_on!(self.put_snapshot(session, snapshot))
+    }
+
+    async fn snapshot(&self, session: &str, name: &str) -> Result<Option<Snapshot>> {
+        hand_on!(self.snapshot(session, name))
+    }
+
+    async fn drop_snapshot(&self, session: &str, name: &str) -> Result<bool> {
+        hand_on!(self.drop_snapshot(session, name))
+    }
+
+    async fn delete_session(&self, id: &str) -> Result<bool> {
+        hand_on!(self.delete_session(id))
+    }
+
+    async fn delete_run(&self, id: &str) -> Result<bool> {
+        hand_on!(self.delete_run(id))
+    }
+
+    async fn prune(&self, before: u64, limit: usize) -> Result<Pruned> {
+        hand_on!(self.prune(before, limit))
+    }
+
+    async fn watch(&self) -> Result<Watch> {
+        hand_on!(self.watch())
+    }
+}
