@@ -15,7 +15,9 @@ mod convert;
 mod runs;
 mod serve;
 mod scripted;
+mod chat;
 
+pub(crate) use chat::{Api, ChatArgs, ReplyFormat};
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConvertArgs, Kind, Telling};
 pub(crate) use repair::RepairArgs;
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Runs(Box<RunsArgs>),
     /// Look after the store that runs are kept in
     Store(Box<StoreArgs>),
+    /// Talk with a model that may use tools: in the terminal, or over a pipe
+    Chat(Box<ChatArgs>),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
     /// Print the variables that point clients at the gateway

@@ -13,7 +13,7 @@ use crate::{
 mod align;
 mod squeeze;
 
-use align::{Step, align};
+pub(crate) use align::{Step, align};
 use squeeze::{flat, squeezed};
 
 /// The changes to a target; `None` if there are none.

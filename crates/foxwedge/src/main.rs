@@ -22,6 +22,8 @@ mod compact;
 mod convert;
 mod disk;
 mod runs;
+mod chat;
+mod console;
 mod diff;
 mod outcome;
 mod report;
@@ -65,6 +67,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Follow(args) => command::follow::run(*args),
         Command::Runs(args) => command::runs::run(*args),
         Command::Store(args) => command::store::run(*args),
+        Command::Chat(args) => command::chat::run(*args),
         Command::Serve(args) => command::serve::run(*args),
         Command::Env(args) => command::env::run(args),
         Command::Scripted(args) => command::scripted::run(args),

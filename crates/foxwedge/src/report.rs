@@ -25,6 +25,7 @@ mod statistics;
 pub(crate) mod summary;
 
 pub(crate) use json::pretty;
+pub(crate) use markdown::cell;
 
 /// What a format needs to know about each finding.
 pub(crate) fn look(format: OutputFormat) -> Look {

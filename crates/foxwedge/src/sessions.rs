@@ -26,7 +26,7 @@ mod health;
 mod view;
 mod glance;
 
-pub(crate) use glance::{Glance, glance};
+pub(crate) use glance::{Glance, glance, glance_within};
 pub(crate) use health::Health;
 pub(crate) use view::Viewed;
 
@@ -86,7 +86,7 @@ pub(crate) fn open(args: &SessionArgs, format: Option<Format>) -> anyhow::Result
 }
 
 /// A file in an agent's own folder is that agent's, unless it is in a form that we do not know.
-fn kept_by(entry: &Entry, content: &[u8]) -> Result<Option<Format>, Trouble> {
+pub(crate) fn kept_by(entry: &Entry, content: &[u8]) -> Result<Option<Format>, Trouble> {
     let Ok(text) = source::text(content) else { return Ok(None) };
     match recognise(text.as_str()) {
         Recognised::Newer(..) => Ok(None),

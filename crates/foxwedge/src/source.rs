@@ -23,7 +23,7 @@ mod session;
 mod stranger;
 
 pub(crate) use document::{Body, Document};
-pub(crate) use packed::{Packing, unpacked};
+pub(crate) use packed::{Packing, unpacked, unpacked_within};
 pub(crate) use session::sitting;
 
 /// How a target is looked at.

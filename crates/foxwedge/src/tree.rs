@@ -17,6 +17,8 @@ mod calls;
 mod beside;
 mod records;
 
+pub(crate) use beside::{Around, around};
+pub(crate) use calls::{State, state};
 pub(crate) use records::records;
 
 use beside::Beside;

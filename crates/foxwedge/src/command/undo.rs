@@ -26,10 +26,7 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     // Read once, however many files are named.
-    let mut known = Known::default();
-    for backup in backups.list()?.into_iter().filter(|backup| !backup.manifest.undone) {
-        known.entry(PathBuf::from(&backup.manifest.path)).or_default().push(backup);
-    }
+    let mut known = known(&backups)?;
     let mut code = ExitCode::SUCCESS;
     for path in &args.files {
         let shown = clean(&path.to_string_lossy());
@@ -44,8 +41,36 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Puts one file back, if it is what the last fix made of it.
+pub(crate) fn one(path: &Path) -> anyhow::Result<()> {
+    let backups = Backups::locate()?;
+    let mut known = known(&backups)?;
+    put_back(&backups, &mut known, path, false)
+}
+
+/// The newest fix that shows in a file of that content: when it was made, in seconds since 1970,
+/// and what became of it.
+pub(crate) fn latest(real: &Path, now: &Fingerprint) -> anyhow::Result<Option<(u64, Standing)>> {
+    let mut backups = Backups::locate()?.list()?;
+    backups.retain(|backup| Path::new(&backup.manifest.path) == real);
+    let standing = |backup: Backup| (backup.manifest.created, backup.standing(now));
+    let shows = |(_, standing): &(u64, Standing)| match standing {
+        Standing::Made | Standing::Changed => true,
+        Standing::Unmade | Standing::Undone => false,
+    };
+    Ok(backups.into_iter().rev().map(standing).find(shows))
+}
+
 /// What can be put back, by path, the oldest first.
 type Known = HashMap<PathBuf, Vec<Backup>>;
+
+fn known(backups: &Backups) -> anyhow::Result<Known> {
+    let mut known = Known::default();
+    for backup in backups.list()?.into_iter().filter(|backup| !backup.manifest.undone) {
+        known.entry(PathBuf::from(&backup.manifest.path)).or_default().push(backup);
+    }
+    Ok(known)
+}
 
 fn put_back(backups: &Backups, known: &mut Known, path: &Path, force: bool) -> anyhow::Result<()> {
     let real = real_path(path)?;

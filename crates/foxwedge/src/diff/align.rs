@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 /// One step from the old list to the new one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// In both; index into the old list.
     Kept(usize),
     /// Index into the old list.
@@ -28,7 +28,7 @@ impl Step {
 
 /// Aligns two lists: removals stand before additions. A new message is known to come from an old
 /// one, or from none; it is kept if it also says the same and stands where it stood.
-pub(super) fn align(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<Step> {
+pub(crate) fn align(old: &[&str], new: &[&str], origins: &[Option<usize>]) -> Vec<Step> {
     let mut steps = Vec::with_capacity(old.len() + new.len());
     let (mut at, mut come) = (0, 0);
     for (a, b) in in_order(same(old, new, origins)).into_iter().chain([(old.len(), new.len())]) {

@@ -45,6 +45,6 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io:
 }
 
 /// Text that stays inside its cell.
-pub(super) fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -34,7 +34,12 @@ const TITLE: usize = 120;
 
 /// Looks at a session file.
 pub(crate) fn glance(entry: &Entry) -> Glance {
-    look(entry).unwrap_or_else(|error| Glance {
+    glance_within(entry, u32::MAX.into())
+}
+
+/// Looks at a session file, if it has no more than so many bytes.
+pub(crate) fn glance_within(entry: &Entry, most: u64) -> Glance {
+    look(entry, most).unwrap_or_else(|error| Glance {
         health: Health::Unreadable,
         id: None,
         project: entry.project.clone(),
@@ -46,12 +51,16 @@ pub(crate) fn glance(entry: &Entry) -> Glance {
     })
 }
 
-fn look(entry: &Entry) -> anyhow::Result<Glance> {
-    if u32::try_from(entry.size).is_err() {
-        bail!("{} bytes are more than the four gigabytes we read", entry.size);
+fn look(entry: &Entry, most: u64) -> anyhow::Result<Glance> {
+    if entry.size > most {
+        let read = match most {
+            most if most < u32::MAX.into() => format!("{most} that are read here"),
+            _ => "four gigabytes we read".to_owned(),
+        };
+        bail!("{} bytes are more than the {read}", entry.size);
     }
     let content = fs::read(&entry.path)?;
-    let content = source::unpacked(&content)?;
+    let content = source::unpacked_within(&content, most)?;
     let text = foxwedge_dialect::session::text(&content)?;
     let recognised = recognise(text.as_str());
     if let Recognised::Newer(_, why) = recognised {

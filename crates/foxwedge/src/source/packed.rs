@@ -49,6 +49,14 @@ pub(crate) fn unpacked(content: &[u8]) -> anyhow::Result<Cow<'_, [u8]>> {
     }
 }
 
+/// The same, but no more than so many bytes of it.
+pub(crate) fn unpacked_within(content: &[u8], most: u64) -> anyhow::Result<Cow<'_, [u8]>> {
+    match Packing::of(content) {
+        Packing::Plain => Ok(Cow::Borrowed(content)),
+        Packing::Zstandard => unpack(content, most).map(Cow::Owned),
+    }
+}
+
 /// Unpacks all frames.
 fn unpack(mut content: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
     let mut text = Vec::new();

@@ -23,6 +23,28 @@ pub(super) struct Beside {
     linked: bool,
 }
 
+/// The same in numbers, for whoever draws it himself.
+pub(crate) struct Around {
+    /// Messages on other branches and of sub-agents, by the message that they fork from; `None`
+    /// hangs on nothing that is in the conversation.
+    pub(crate) forks: BTreeMap<Option<usize>, (usize, usize)>,
+    /// Messages in front of which the agent cut its history.
+    pub(crate) boundaries: BTreeSet<usize>,
+    /// For each record whether the agent cut its history there.
+    pub(crate) cuts: Vec<bool>,
+}
+
+/// What stands beside a path, in numbers.
+pub(crate) fn around(nodes: &[Node<'_>], messages: usize) -> Around {
+    let beside = Beside::of(nodes, messages);
+    let loose = Some((None, &beside.loose));
+    let forks = beside.forks.iter().map(|(message, fork)| (Some(*message), fork)).chain(loose);
+    let count = |(message, fork): (_, &Fork)| (message, (fork.branch.len(), fork.side.len()));
+    let forks = forks.map(count).filter(|(_, counts)| *counts != (0, 0)).collect();
+    let cuts = nodes.iter().map(|node| is_boundary(node, beside.linked)).collect();
+    Around { forks, boundaries: beside.compacted, cuts }
+}
+
 /// What forks from one message.
 #[derive(Default)]
 struct Fork {

@@ -21,7 +21,8 @@ pub(super) struct Tie {
 }
 
 /// What became of a call.
-enum State {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
     Answered,
     /// Its answer stands in another message than it should.
     Elsewhere(usize),
@@ -76,7 +77,20 @@ pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<T
 fn tie(draft: &Draft<'_>, pairing: &Pairing, call: &Call<'_>, answer: Option<usize>) -> Tie {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
     let given = paired.and_then(|paired| answer_at(draft, paired.part));
-    let state = match (paired, given) {
+    let state = state(draft, pairing, answer);
+    Tie {
+        tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
+        id: short(call.id.as_deref()),
+        state,
+        said: given.map_or_else(String::new, |given| words(draft, given)),
+    }
+}
+
+/// What became of a call with that answer.
+pub(crate) fn state(draft: &Draft<'_>, pairing: &Pairing, answer: Option<usize>) -> State {
+    let paired = answer.and_then(|answer| pairing.answers.get(answer));
+    let given = paired.and_then(|paired| answer_at(draft, paired.part));
+    match (paired, given) {
         (Some(_), Some(given)) if is_invented(draft, given) => State::Placeholder,
         (Some(paired), _) => match paired.fate {
             Fate::Apart(_) | Fate::Early(_) | Fate::Misplaced(_) => {
@@ -85,12 +99,6 @@ fn tie(draft: &Draft<'_>, pairing: &Pairing, call: &Call<'_>, answer: Option<usi
             Fate::Home(_) | Fate::Split(_) | Fate::Duplicate(_) | Fate::Orphan => State::Answered,
         },
         (None, _) => State::Open,
-    };
-    Tie {
-        tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
-        id: short(call.id.as_deref()),
-        state,
-        said: given.map_or_else(String::new, |given| words(draft, given)),
     }
 }
 

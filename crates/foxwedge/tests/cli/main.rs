@@ -61,3 +61,4 @@ mod store_damage;
 mod store_postgres;
 mod serve_configuration;
 mod serve;
+mod console;

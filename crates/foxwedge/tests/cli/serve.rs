@@ -12,16 +12,16 @@ use crate::{
 };
 
 /// A gateway that listens.
-struct Gateway {
-    child: Child,
+pub(crate) struct Gateway {
+    pub(crate) child: Child,
     stderr: BufReader<ChildStderr>,
     /// What it said up to now.
     said: String,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Gateway {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Gateway {
+    pub(crate) fn start(sandbox: &Sandbox, arguments: &[&str]) -> Gateway {
         let fixed = ["serve", "--listen", "127.0.0.1:0", "--store", "memory:"];
         let mut command = sandbox.command(&[&fixed[..], arguments].concat());
         for name in VARIABLES {
@@ -51,7 +51,7 @@ impl Gateway {
     }
 
     /// What an address answers.
-    fn ask(&self, request: &str) -> String {
+    pub(crate) fn ask(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         // A gateway that does not answer fails the test, and does not hold it.
         stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
@@ -61,7 +61,7 @@ impl Gateway {
         answer
     }
 
-    fn get(&self, path: &str, token: Option<&str>) -> String {
+    pub(crate) fn get(&self, path: &str, token: Option<&str>) -> String {
         let token = token.map(|it| format!("authorization: Bearer {it}\r\n")).unwrap_or_default();
         let host = &self.address;
         self.ask(&format!(

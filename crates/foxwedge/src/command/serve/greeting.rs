@@ -2,10 +2,10 @@
 
 use std::{
     io::{self, IsTerminal},
-    net::SocketAddr,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
 };
 
-use foxwedge_engine::config::{Complaint, Door, Loaded, Log};
+use foxwedge_engine::config::{Complaint, Door, Loaded, Log, Scope};
 use serde_json::json;
 
 use super::{
@@ -44,7 +44,8 @@ pub(super) fn swept(log: Log, closed: usize) {
     }
 }
 
-/// Says that the gateway listens, and how clients find it. The token itself is never said.
+/// Says that the gateway listens, and how clients find it. The token is said to a person at a
+/// terminal only, in the address of the console: what is written into a file never has it.
 pub(super) fn ready(loaded: &Loaded, address: SocketAddr, store: &str, made: Made) {
     let url = format!("http://{address}");
     match loaded.config.telemetry.log {
@@ -52,7 +53,10 @@ pub(super) fn ready(loaded: &Loaded, address: SocketAddr, store: &str, made: Mad
             let message = json!({ "level": "info", "message": "listening", "address": url });
             say::talk(&line(&message));
         }
-        Log::Text | Log::Off => say::talk(&text(loaded, &url, store, made)),
+        Log::Text | Log::Off => {
+            let console = console(loaded, address, io::stderr().is_terminal());
+            say::talk(&text(loaded, &url, &console, store, made));
+        }
     }
 }
 
@@ -89,13 +93,44 @@ fn line(document: &serde_json::Value) -> String {
     format!("{document}\n")
 }
 
-fn text(loaded: &Loaded, url: &str, store: &str, made: Made) -> String {
+/// The address of the console. A browser keeps what stands behind `#` to itself, and the page takes
+/// the token from there.
+fn console(loaded: &Loaded, mut address: SocketAddr, terminal: bool) -> String {
+    if address.ip().is_unspecified() {
+        let local: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        address.set_ip(local);
+    }
+    let mut tokens = loaded.config.access.tokens.iter();
+    let token = tokens.find(|token| token.scope == Scope::Admin).filter(|_| terminal);
+    match token {
+        Some(token) => format!("http://{address}/#token={}", escaped(token.secret.reveal())),
+        None => format!("http://{address}/"),
+    }
+}
+
+/// Fit for an address.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'_' | b'.' | b'~' => escaped.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => escaped.push(char::from(byte)),
+            byte => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}
+
+fn text(loaded: &Loaded, url: &str, console: &str, store: &str, made: Made) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("foxwedge {version} listens at {}\n", paint(BOLD, url));
     let upstreams: Vec<&str> =
         loaded.config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     let rows = [
-        ("console", format!("{url}/")),
+        ("console", console.to_owned()),
         ("token", token(loaded, made)),
         ("store", complaints::store(store)),
         ("upstreams", clean(&upstreams.join(", "))),
@@ -132,5 +167,16 @@ fn token(loaded: &Loaded, made: Made) -> String {
         (Some(place), Made::Now) => format!("in {place} (made just now)"),
         (Some(place), Made::Before) => format!("in {place}"),
         (None, _) => owners(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn tokens_are_escaped_for_an_address() {
+        assert_eq!(escaped("aZ09-_.~"), "aZ09-_.~");
+        assert_eq!(escaped("a b#c&d=é"), "a%20b%23c%26d%3D%C3%A9");
     }
 }

@@ -5,9 +5,9 @@ use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 use anyhow::Context;
 use foxwedge_engine::{
     Engine,
-    config::{Config, Loaded},
+    config::{Config, Files, Loaded},
 };
-use foxwedge_gateway::Served;
+use foxwedge_gateway::{Gateway, Served};
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     signals::Signals,
     token::{self, Made},
 };
-use crate::{runs, say::Trouble};
+use crate::{console::ThisMachine, runs, say::Trouble};
 
 /// How it ended.
 enum End {
@@ -64,8 +64,12 @@ async fn serve(loaded: Loaded, made: Made) -> anyhow::Result<End> {
         // Whoever holds the other end says so, or is gone: both mean stop.
         let _ = stopped.await;
     };
-    let served =
-        foxwedge_gateway::serve(Arc::clone(&config), engine, kept.store, listener, stopped);
+    let gateway = Gateway::new(Arc::clone(&config), engine, kept.store);
+    let gateway = match config.console.files {
+        Files::Shown => gateway.machine(Arc::new(ThisMachine::new())),
+        Files::Hidden => gateway,
+    };
+    let served = gateway.serve(listener, stopped);
     tokio::pin!(served);
     tokio::select! {
         served = &mut served => return Ok(End::Drained(served?)),

@@ -1,0 +1,102 @@
+//! What comes on stdin: prompts, one a line, or a text that belongs to one prompt.
+
+use std::{
+    io::{self, BufRead, Read},
+    thread,
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::say::Trouble;
+
+/// The most bytes of a prompt, and of what is added to one.
+pub(crate) const MOST: usize = 10 << 20;
+
+/// Prompts, one a line, as they come. Read on a thread of its own, which ends with the program.
+pub(super) fn lines() -> mpsc::Receiver<Result<String, Trouble>> {
+    let (sender, receiver) = mpsc::channel(1);
+    thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        loop {
+            let line = match line(&mut stdin) {
+                Ok(Some(line)) => Ok(line),
+                Ok(None) => return,
+                Err(trouble) => Err(trouble),
+            };
+            let last = line.is_err();
+            if sender.blocking_send(line).is_err() || last {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Everything that comes. Read on a thread of its own, which ends with the program.
+pub(super) fn whole() -> oneshot::Receiver<Result<String, Trouble>> {
+    let (sender, receiver) = oneshot::channel();
+    thread::spawn(move || {
+        let _ = sender.send(text(io::stdin().lock()));
+    });
+    receiver
+}
+
+/// The next line without its end; `None` behind the last one.
+fn line(reader: &mut impl BufRead) -> Result<Option<String>, Trouble> {
+    let mut bytes = Vec::new();
+    let read = reader.take(MOST as u64 + 1).read_until(b'\n', &mut bytes).map_err(unreadable)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    if bytes.len() > MOST {
+        return Err(too_large("a line of stdin"));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| no_text())
+}
+
+fn text(reader: impl Read) -> Result<String, Trouble> {
+    let mut bytes = Vec::new();
+    reader.take(MOST as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > MOST {
+        return Err(too_large("what comes on stdin"));
+    }
+    String::from_utf8(bytes).map_err(|_| no_text())
+}
+
+fn unreadable(error: io::Error) -> Trouble {
+    Trouble::new(format!("stdin cannot be read: {error}"))
+}
+
+fn too_large(what: &str) -> Trouble {
+    Trouble::new(format!("{what} is more than 10 MB"))
+        .help("put it into a file, and let the model read what it needs of it")
+}
+
+fn no_text() -> Trouble {
+    Trouble::new("what comes on stdin is no text: it is not UTF-8")
+        .help("put it into a file, and say in the prompt what it is")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_bounded_and_text() {
+        let mut reader: &[u8] = b"one\n\ntwo\r\nlast";
+        let mut lines = Vec::new();
+        while let Ok(Some(line)) = line(&mut reader) {
+            lines.push(line);
+        }
+        assert_eq!(lines, ["one", "", "two\r", "last"]);
+        let told = |bytes: &[u8]| line(&mut &bytes[..]).map_err(|trouble| trouble.to_string());
+        assert_eq!(told(b""), Ok(None));
+        assert!(told(b"\xff\n").is_err_and(|told| told.contains("not UTF-8")));
+        let long = vec![b'x'; MOST + 1];
+        assert!(told(&long).is_err_and(|told| told.contains("10 MB")));
+        assert!(text(&long[..]).is_err() && text(&long[1..]).is_ok());
+    }
+}

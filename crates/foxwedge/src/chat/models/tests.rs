@@ -1,0 +1,131 @@
+use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
+
+use foxwedge_engine::config::{self, Exposure, Flags, Found};
+
+use super::*;
+
+struct Fake {
+    variables: BTreeMap<&'static str, &'static str>,
+    file: Option<&'static str>,
+}
+
+impl World for Fake {
+    fn variable(&self, name: &str) -> Option<OsString> {
+        if name == "HOME" {
+            return Some("/home/fox".into());
+        }
+        self.variables.get(name).map(OsString::from)
+    }
+
+    fn file(&self, path: &Path) -> io::Result<Found> {
+        match self.file {
+            Some(text) if path.ends_with("foxwedge.toml") => {
+                Ok(Found { text: text.to_owned(), exposure: Exposure::Private })
+            }
+            _ => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+fn fake(variables: &[(&'static str, &'static str)], file: Option<&'static str>) -> Fake {
+    Fake { variables: variables.iter().copied().collect(), file }
+}
+
+/// What is chosen, in a line.
+fn chosen(world: &Fake, typed: Typed<'_>, name: Option<&str>) -> String {
+    let models = match direct(typed, world) {
+        Ok(Some(direct)) => Models::Direct(direct),
+        Ok(None) => match config::read(&Flags::default(), world) {
+            Ok(loaded) => Models::Routes(Box::new(loaded)),
+            Err(refused) => return format!("{refused:?}"),
+        },
+        Err(trouble) => return format!("error: {trouble}"),
+    };
+    match models.choose(name, world) {
+        Ok(Choice::Direct { direct, model }) => {
+            let key = direct.key.as_ref().map_or("none", |key| key.reveal());
+            let url = direct.url.as_deref().unwrap_or("usual");
+            format!("{} {url} {key} {model}", direct.api.name())
+        }
+        Ok(Choice::Route { route, model }) => format!("route {} {model}", route.upstream.name),
+        Err(trouble) => format!("error: {trouble}"),
+    }
+}
+
+#[test]
+fn a_key_leads_to_its_provider_and_to_nobody_else() {
+    const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "sk-o");
+    const CLAUDE: (&str, &str) = ("ANTHROPIC_API_KEY", "sk-a");
+    const DEEP: (&str, &str) = ("DEEPSEEK_API_KEY", "sk-d");
+    let none = Typed::default();
+    let at = |upstream| Typed { upstream: Some(upstream), ..none };
+    let api = |api| Typed { api: Some(api), ..none };
+    type Row<'a> = (&'a [(&'static str, &'static str)], Typed<'a>, Option<&'a str>, &'a str);
+    let table: [Row<'_>; 19] = [
+        (&[], none, None, "route scripted scripted"),
+        (&[], none, Some("scripted-2"), "route scripted scripted-2"),
+        (&[], none, Some("gpt-9"), "error: nothing leads to the model `gpt-9`"),
+        (&[CLAUDE], none, Some("claude-x"), "route anthropic claude-x"),
+        (&[CLAUDE], none, None, "error: which model?"),
+        (&[CLAUDE], none, Some("gpt-9"), "error: nothing leads to the model `gpt-9`"),
+        (&[DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
+        (&[DEEP], none, None, "error: which model?"),
+        (&[OPENAI, DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
+        (&[OPENAI], api(Api::Openai), Some("m"), "openai usual sk-o m"),
+        (&[], api(Api::Openai), Some("m"), "error: there is no key for openai"),
+        (&[OPENAI], api(Api::Openai), None, "error: which model?"),
+        (&[], api(Api::Scripted), None, "scripted usual none scripted"),
+        (&[], api(Api::Gateway), Some("m"), "gateway usual none m"),
+        // A key is not shown to strangers.
+        (&[OPENAI], at("http://localhost:1/v1"), Some("m"), "openai http://localhost:1/v1 none m"),
+        (
+            &[CLAUDE],
+            at("https://api.anthropic.com"),
+            Some("m"),
+            "anthropic https://api.anthropic.com sk-a m",
+        ),
+        (
+            &[OPENAI],
+            Typed { key_env: Some("OPENAI_API_KEY"), ..at("https://x/v1") },
+            Some("m"),
+            "openai https://x/v1 sk-o m",
+        ),
+        (
+            &[],
+            Typed { key_env: Some("MINE"), ..at("https://x/v1") },
+            Some("m"),
+            "error: the variable `MINE` holds no key",
+        ),
+        (
+            &[OPENAI],
+            Typed { key_env: Some("OPENAI_API_KEY"), ..none },
+            Some("m"),
+            "error: --key-env needs somebody to show the key to",
+        ),
+    ];
+    for (variables, typed, name, expected) in table {
+        let world = fake(variables, None);
+        assert_eq!(chosen(&world, typed, name), expected, "{variables:?} {typed:?} {name:?}");
+    }
+}
+
+#[test]
+fn a_configuration_names_its_models() {
+    let file = "[[upstream]]\nname = \"mine\"\nkind = \"openai-compatible\"\n\
+                base_url = \"http://127.0.0.1:9/v1\"\n\n\
+                [[upstream]]\nname = \"cc\"\nkind = \"claude-code\"\ncommand = [\"x\"]\n\n\
+                [[route]]\nmodel = \"agent\"\nupstream = \"cc\"\n\n\
+                [[route]]\nmodel = \"local\"\nupstream = \"mine\"\nrename = \"llama\"\n";
+    let world = fake(&[], Some(file));
+    let table = [
+        (None, "route mine local"),
+        (Some("local"), "route mine local"),
+        (Some("scripted"), "route scripted scripted"),
+        (Some("agent"), "error: `agent` leads to an agent, which has its own loop"),
+        (Some("locall"), "error: nothing leads to the model `locall`"),
+        (Some("two words"), "error: `two words` is no name of a model"),
+    ];
+    for (name, expected) in table {
+        assert_eq!(chosen(&world, Typed::default(), name), expected, "{name:?}");
+    }
+}

@@ -1,0 +1,331 @@
+//! Calls: those at work, shown below everything, and the lines they leave behind when they settle.
+
+use anstyle::Style;
+use foxwedge_run::{Id, Json, Reason, Status, ToolRef};
+use serde_json::Value;
+
+use super::row::Row;
+use crate::{
+    chat::marks::Mark,
+    runs::draw::{Signs, about},
+    say::{ADDED, BOLD, DIM, REMOVED, clean, width},
+    screen::fit,
+};
+
+/// Columns of a tool's name that are drawn.
+const NAME: usize = 40;
+/// Columns of what a call works on that stay, however narrow the terminal is.
+const LEAST: usize = 8;
+/// Lines of what a call said that are shown.
+const SAID: usize = 5;
+/// Lines of a change that are shown.
+const CHANGED: usize = 8;
+/// Characters of what a call said that are looked at.
+const LOOKED: usize = 16 << 10;
+
+/// A call that is not settled.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) tool: ToolRef,
+    name: Id,
+    title: Option<String>,
+    about: String,
+    input: Option<Json>,
+    pub(super) status: Status,
+    since: u64,
+    /// The last line of what it says.
+    said: String,
+    depth: usize,
+}
+
+/// The calls that are not settled, in the order in which they began.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+impl Calls {
+    pub(super) fn open(
+        &mut self,
+        tool: &ToolRef,
+        name: &Id,
+        parent: Option<&Id>,
+        title: Option<&str>,
+        now: u64,
+    ) {
+        let depth = parent.map_or(0, |parent| {
+            self.0.iter().rfind(|call| call.tool.call == *parent).map_or(1, |call| call.depth + 1)
+        });
+        self.0.push(Call {
+            tool: tool.clone(),
+            name: name.clone(),
+            title: title.map(str::to_owned),
+            about: about(title, None),
+            input: None,
+            status: Status::Pending,
+            since: now,
+            said: String::new(),
+            depth: depth.min(8),
+        });
+    }
+
+    pub(super) fn ready(&mut self, tool: &ToolRef, input: &Json) {
+        if let Some(call) = self.find(tool) {
+            call.about = about(call.title.as_deref(), Some(input));
+            call.input = Some(input.clone());
+        }
+    }
+
+    pub(super) fn status(&mut self, tool: &ToolRef, status: Status, now: u64) {
+        if let Some(call) = self.find(tool) {
+            call.status = status;
+            call.since = now;
+        }
+    }
+
+    pub(super) fn progress(&mut self, tool: &ToolRef, content: &Json) {
+        if let Some(call) = self.find(tool) {
+            let said = content.plain();
+            let last = said.lines().rev().find(|line| !line.trim().is_empty());
+            let last = last.map(|line| overwritten(line).chars().take(400).collect());
+            call.said = last.unwrap_or_default();
+        }
+    }
+
+    fn find(&mut self, tool: &ToolRef) -> Option<&mut Call> {
+        self.0.iter_mut().rfind(|call| call.tool == *tool)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether one is at work.
+    pub(super) fn at_work(&self) -> bool {
+        self.0.iter().any(|call| call.status == Status::Running)
+    }
+
+    /// The rows of those at work, the newest last, at most so many.
+    pub(super) fn live(&self, signs: Signs, width: usize, most: usize, now: u64) -> Vec<Row> {
+        let shown = self.0.iter().filter(|call| call.status != Status::AwaitingApproval);
+        let mut rows: Vec<Row> = Vec::new();
+        let mut left = 0;
+        for call in shown {
+            let said = !call.said.is_empty();
+            if rows.len() + 1 + usize::from(said) > most.saturating_sub(1) && !rows.is_empty() {
+                left += 1;
+                continue;
+            }
+            // Whole seconds: what changes ten times in a second cannot be read.
+            let elapsed = now.saturating_sub(call.since) / 1000;
+            let time = (call.status == Status::Running && elapsed > 0).then_some(elapsed * 1000);
+            let mark = Mark::of(signs, call.status, None, time);
+            rows.push(call.row(&mark, width));
+            if said {
+                let row = Row::of(DIM, &format!("{}  {}", "  ".repeat(call.depth), call.said));
+                rows.push(row.fit(width));
+            }
+        }
+        if left > 0 {
+            rows.push(Row::of(DIM, &format!("  and {left} more")));
+        }
+        rows
+    }
+
+    /// The rows of a call that is settled, which is forgotten.
+    pub(super) fn settle(
+        &mut self,
+        tool: &ToolRef,
+        (status, reason): (Status, Option<Reason>),
+        span: Option<u64>,
+        content: &Json,
+        (signs, width): (Signs, usize),
+    ) -> Vec<Row> {
+        let Some(at) = self.0.iter().rposition(|call| call.tool == *tool) else {
+            return Vec::new();
+        };
+        let call = self.0.remove(at);
+        let mut rows = vec![call.row(&Mark::of(signs, status, reason, span), width)];
+        let indent = format!("{}    ", "  ".repeat(call.depth));
+        rows.extend(
+            match status {
+                Status::Succeeded => {
+                    call.input.as_ref().map(|input| change(&input.value())).unwrap_or_default()
+                }
+                Status::Failed | Status::Interrupted | Status::Denied => said(content),
+                Status::Cancelled
+                | Status::HandedOver
+                | Status::Unknown
+                | Status::Pending
+                | Status::AwaitingApproval
+                | Status::Running => Vec::new(),
+            }
+            .into_iter()
+            .map(|(style, line)| Row::of(style, &format!("{indent}{line}")).fit(width)),
+        );
+        rows
+    }
+}
+
+impl Call {
+    /// The call on one row. What became of it is always seen; what it works on gives way.
+    fn row(&self, mark: &Mark, columns: usize) -> Row {
+        let indent = "  ".repeat(self.depth);
+        let name = fit(&clean(&self.name), NAME.min(columns / 2));
+        let fixed = indent.len() + width(&name) + width(&mark.words) + 6;
+        let room = columns.saturating_sub(fixed).max(LEAST.min(columns / 3));
+        let row = Row::of(mark.style, &format!("{indent}{} ", mark.sign)).with(BOLD, &name);
+        let row = match self.about.is_empty() {
+            true => row,
+            false => row.with(Style::new(), &format!("  {}", fit(&self.about, room))),
+        };
+        row.with(Style::new(), "  ").with(mark.style, &mark.words).fit(columns)
+    }
+}
+
+/// The end of what a call said: that is where the reason stands.
+fn said(content: &Json) -> Vec<(Style, String)> {
+    let plain = plain(&content.value());
+    let skip = plain.chars().count().saturating_sub(LOOKED);
+    let end: String = plain.chars().skip(skip).collect();
+    // Our own words to the model say what the mark says.
+    let is_ours = |line: &str| line.starts_with("[foxwedge]");
+    let lines = end.lines().filter(|line| !line.trim().is_empty() && !is_ours(line));
+    let lines: Vec<&str> = lines.collect();
+    let left = lines.len().saturating_sub(SAID);
+    // One line more is as long as the line that says so.
+    let left = if left == 1 { 0 } else { left };
+    let first = (left > 0).then(|| (DIM, format!("… {left} lines above")));
+    let lines = lines.iter().skip(left).map(|line| (DIM, overwritten(line).trim_end().to_owned()));
+    first.into_iter().chain(lines).collect()
+}
+
+/// What is left of a line that a tool wrote again and again in its place.
+fn overwritten(line: &str) -> &str {
+    line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default()
+}
+
+/// The text of an answer: a string, or blocks with texts in them.
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => content.to_string(),
+    }
+}
+
+/// A small change, as its lines that go and its lines that come; nothing if the call changes no text.
+pub(super) fn change(input: &Value) -> Vec<(Style, String)> {
+    let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
+    let Some(old) = text(&["old", "old_string", "old_text"]) else { return Vec::new() };
+    let new = text(&["new", "new_string", "new_text"]).unwrap_or_default();
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    // What stays at both ends is no change.
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let (old, new) = (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
+    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let old = old.get(..old.len() - same).unwrap_or_default();
+    let new = new.get(..new.len() - same).unwrap_or_default();
+    let gone = old.iter().map(|line| (REMOVED, format!("- {line}")));
+    let come = new.iter().map(|line| (ADDED, format!("+ {line}")));
+    let mut lines: Vec<(Style, String)> = gone.chain(come).collect();
+    let left = lines.len().saturating_sub(CHANGED);
+    if left > 1 {
+        lines.truncate(CHANGED);
+        lines.push((DIM, format!("… {left} more lines")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(call: &str) -> ToolRef {
+        ToolRef { call: call.into(), turn: 1 }
+    }
+
+    fn opened(name: &str, input: &str) -> Calls {
+        let mut calls = Calls::default();
+        calls.open(&tool("1"), &name.into(), None, None, 0);
+        if let Some(input) = Json::parse(input) {
+            calls.ready(&tool("1"), &input);
+        }
+        calls
+    }
+
+    fn settled(input: &str, status: Status, reason: Option<Reason>, said: &str) -> String {
+        let name = if input.contains("command") { "run" } else { "edit" };
+        let rows = opened(name, input).settle(
+            &tool("1"),
+            (status, reason),
+            Some(3_140),
+            &Json::string(said),
+            (Signs::Unicode, 60),
+        );
+        rows.iter().map(Row::plain).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_settled_call_leaves_a_line_and_what_it_said_last() {
+        let run = r#"{"command":"cargo test"}"#;
+        let table = [
+            (Status::Succeeded, None, "much", "✓ run  cargo test  done 3.1s"),
+            (
+                Status::Failed,
+                None,
+                "1\n2\n\n3\n4\n5\n\u{1b}[31m6\n7",
+                "✗ run  cargo test  failed after 3.1s\n    … 2 lines above\n    3\n    4\n    5\n    6\n    7",
+            ),
+            (
+                Status::Failed,
+                Some(Reason::TimedOut),
+                "out",
+                "✗ run  cargo test  timed out after 3.1s\n    out",
+            ),
+            (
+                Status::Interrupted,
+                None,
+                "[foxwedge] Interrupted: and so on\nhalf",
+                "⚠ run  cargo test  stopped after 3.1s, may have run\n    half",
+            ),
+            (Status::Cancelled, None, "words", "⊘ run  cargo test  not started"),
+            (Status::Denied, None, "", "✗ run  cargo test  denied, did not run"),
+        ];
+        for (status, reason, said, expected) in table {
+            assert_eq!(settled(run, status, reason, said), expected);
+        }
+    }
+
+    #[test]
+    fn an_edit_shows_what_changed() {
+        let edit = r#"{"path":"a.rs","old":"one\ntwo\nthree","new":"one\n2\nthree"}"#;
+        let expected = "✓ edit  a.rs  done 3.1s\n    - two\n    + 2";
+        assert_eq!(settled(edit, Status::Succeeded, None, "ok"), expected);
+        let long: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+        let input = serde_json::json!({ "old": "", "new": long.join("\n") });
+        let lines = change(&input);
+        assert_eq!(lines.len(), CHANGED + 1);
+        assert_eq!(lines.last().map(|(_, line)| line.as_str()), Some("… 12 more lines"));
+    }
+
+    #[test]
+    fn calls_at_work_show_their_time_and_their_last_line() {
+        let mut calls = opened("run", r#"{"command":"make"}"#);
+        calls.status(&tool("1"), Status::Running, 1_000);
+        calls.progress(&tool("1"), &Json::string("first\n10%\r50%\r\u{1b}]0;x\u{7}second\n\n"));
+        let live = |calls: &Calls, width, most| {
+            let rows = calls.live(Signs::Unicode, width, most, 4_900);
+            rows.iter().map(Row::plain).collect::<Vec<_>>()
+        };
+        assert_eq!(live(&calls, 60, 9), ["● run  make  running 3.0s", "  second"]);
+        for n in 2..9 {
+            calls.open(&tool(&n.to_string()), &"read".into(), None, None, 0);
+        }
+        let rows = live(&calls, 20, 4);
+        assert_eq!(rows, ["● run  make  runnin…", "  second", "○ read  pending", "  and 6 more"]);
+        assert!(calls.at_work());
+    }
+}

@@ -1,0 +1,125 @@
+//! Rows as bytes for a terminal: what is settled goes above, what is live is drawn again in its
+//! place. Only here are bytes made that a terminal obeys.
+
+use std::fmt::Write as _;
+
+use anstyle::Style;
+
+use super::{draw::Live, row::Row};
+
+/// What is on the terminal below the scrollback.
+#[derive(Debug)]
+pub(super) struct Painter {
+    colours: Colours,
+    shown: Option<Live>,
+    width: usize,
+    /// The columns it was drawn for.
+    drawn: usize,
+}
+
+/// Whether colours are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Colours {
+    Shown,
+    LeftOut,
+}
+
+impl Painter {
+    pub(super) fn new(colours: Colours, width: usize) -> Painter {
+        Painter { colours, shown: None, width, drawn: width }
+    }
+
+    /// The terminal has another width.
+    pub(super) fn resize(&mut self, width: usize) {
+        self.width = width.max(1);
+    }
+
+    /// The terminal was somebody else's: nothing of ours is on it.
+    pub(super) fn forget(&mut self) {
+        self.shown = None;
+    }
+
+    /// The bytes for rows above and what is live below; none if nothing changed.
+    pub(super) fn paint(&mut self, above: &[Row], live: &Live) -> String {
+        let same = self.shown.as_ref() == Some(live) && self.drawn == self.width;
+        if above.is_empty() && same {
+            return String::new();
+        }
+        // All at once for terminals that can, and without a cursor that runs about.
+        let mut bytes = "\u{1b}[?2026h\u{1b}[?25l".to_owned();
+        self.erase(&mut bytes);
+        for row in above {
+            self.row(&mut bytes, row);
+            bytes.push_str("\r\n");
+        }
+        for (at, row) in live.rows.iter().enumerate() {
+            if at > 0 {
+                bytes.push_str("\r\n");
+            }
+            self.row(&mut bytes, row);
+        }
+        up(&mut bytes, (live.rows.len().saturating_sub(1)).saturating_sub(live.row));
+        bytes.push('\r');
+        if live.column > 0 {
+            let _ = write!(bytes, "\u{1b}[{}C", live.column);
+        }
+        bytes.push_str("\u{1b}[?25h\u{1b}[?2026l");
+        self.shown = Some(live.clone());
+        self.drawn = self.width;
+        bytes
+    }
+
+    /// The bytes that clear the whole screen.
+    pub(super) fn clear(&mut self) -> String {
+        self.shown = None;
+        "\u{1b}[H\u{1b}[2J".to_owned()
+    }
+
+    /// The bytes that leave nothing but what is settled.
+    pub(super) fn leave(&mut self, above: &[Row]) -> String {
+        let mut bytes = String::new();
+        self.erase(&mut bytes);
+        for row in above {
+            self.row(&mut bytes, row);
+            bytes.push_str("\r\n");
+        }
+        self.shown = None;
+        bytes.push_str("\u{1b}[?25h");
+        bytes
+    }
+
+    /// Goes to the first of our rows and takes away everything from there on.
+    fn erase(&self, bytes: &mut String) {
+        if let Some(shown) = &self.shown {
+            up(bytes, self.above_cursor(shown));
+        }
+        bytes.push_str("\r\u{1b}[J");
+    }
+
+    /// Rows of ours above the cursor. A terminal that became narrower has broken the long ones.
+    fn above_cursor(&self, shown: &Live) -> usize {
+        if self.width >= self.drawn {
+            return shown.row;
+        }
+        let rows = shown.rows.iter().take(shown.row);
+        let above: usize = rows.map(|row| row.width().div_ceil(self.width).max(1)).sum();
+        above + shown.column / self.width
+    }
+
+    fn row(&self, bytes: &mut String, row: &Row) {
+        for (style, text) in row.pieces() {
+            match self.colours {
+                Colours::Shown if *style != Style::new() => {
+                    let _ = write!(bytes, "{style}{text}{style:#}");
+                }
+                Colours::Shown | Colours::LeftOut => bytes.push_str(text),
+            }
+        }
+    }
+}
+
+fn up(bytes: &mut String, rows: usize) {
+    if rows > 0 {
+        let _ = write!(bytes, "\u{1b}[{rows}A");
+    }
+}

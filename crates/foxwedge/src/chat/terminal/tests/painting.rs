@@ -1,0 +1,179 @@
+//! Bytes on a real terminal, as far as an emulator is one: after every step it shows the lines above
+//! and the rows below, and nothing else.
+
+use anstyle::Style;
+use foxwedge_run::{Outcome, Status};
+
+use super::story::Story;
+use crate::{
+    chat::terminal::{
+        keys::Key,
+        paint::{Colours, Painter},
+        row::Row,
+    },
+    say::BOLD,
+};
+
+struct Terminal {
+    story: Story,
+    painter: Painter,
+    emulator: vt100::Parser,
+    /// Everything that went above.
+    above: Vec<String>,
+}
+
+impl Terminal {
+    fn new(width: u16, height: u16) -> Terminal {
+        let story = Story::sized(width.into(), height.into());
+        let painter = Painter::new(Colours::Shown, width.into());
+        let emulator = vt100::Parser::new(height, width, 1_000);
+        Terminal { story, painter, emulator, above: Vec::new() }
+    }
+
+    /// Paints, and looks whether the screen is what it should be.
+    fn step(&mut self) {
+        let above = self.story.screen.take_rows();
+        self.above.extend(above.iter().map(Row::plain));
+        let live = self.story.live();
+        let bytes = self.painter.paint(&above, &live);
+        self.emulator.process(bytes.as_bytes());
+        let screen = self.emulator.screen();
+        let (height, width) = screen.size();
+        let shown: Vec<String> = screen.rows(0, width).collect();
+        let below: Vec<String> = live.rows.iter().map(Row::plain).collect();
+        let expected: Vec<&str> =
+            self.above.iter().chain(&below).map(|row| row.trim_end()).collect();
+        let (row, column) = screen.cursor_position();
+        assert_eq!(usize::from(column), live.column);
+        // What scrolled away does not come back when there is less below: the rest is empty.
+        let used = usize::from(row) - live.row + below.len();
+        let mut expected = expected[expected.len() - used..].to_vec();
+        expected.resize(height.into(), "");
+        let shown: Vec<&str> = shown.iter().map(|row| row.trim_end()).collect();
+        assert_eq!(shown, expected);
+        assert!(!screen.hide_cursor());
+        // Nothing changed, so nothing is written.
+        assert_eq!(self.painter.paint(&[], &self.story.live()), "");
+    }
+}
+
+#[test]
+fn a_whole_story_leaves_no_garbage() {
+    let mut terminal = Terminal::new(40, 10);
+    terminal.step();
+    for c in "what is in this folder, and why is it there?".chars() {
+        terminal.story.text(&c.to_string());
+        terminal.step();
+    }
+    terminal.story.text("\n");
+    terminal.step();
+    for piece in
+        ["Let me ", "look.\n\nI ", "think that there are many things in it, 中文", " too\n"]
+    {
+        terminal.story.say(piece);
+        terminal.step();
+    }
+    terminal.story.call("1", "run", r#"{"command":"ls -l"}"#);
+    terminal.step();
+    terminal.story.text("next\n");
+    terminal.step();
+    terminal.story.wait(2_000);
+    terminal.step();
+    terminal.story.key(Key::Esc);
+    terminal.step();
+    terminal.story.settle("1", Status::Interrupted, "a\nb\nc\nd\ne\nf\n\u{1b}[2J\u{1b}]0;x\u{7}g");
+    terminal.step();
+    terminal.story.end(Outcome::Stopped, &[(Status::Interrupted, 1)]);
+    terminal.step();
+    terminal.story.key(Key::Up);
+    terminal.step();
+    for _ in 0..30 {
+        terminal.story.key(Key::NewLine);
+        terminal.step();
+    }
+    terminal.story.key(Key::Interrupt);
+    terminal.step();
+}
+
+#[test]
+fn a_terminal_that_becomes_wider_or_higher_is_drawn_over() {
+    let mut terminal = Terminal::new(40, 10);
+    terminal.story.busy();
+    terminal.story.say("Something that was said\nand something on its way");
+    terminal.step();
+    for (width, height) in [(60_u16, 10_u16), (60, 14), (80, 14)] {
+        terminal.emulator.screen_mut().set_size(height, width);
+        (terminal.story.screen.width, terminal.story.screen.height) = (width.into(), height.into());
+        terminal.painter.resize(width.into());
+        terminal.step();
+    }
+}
+
+#[test]
+fn a_terminal_that_becomes_narrower_has_broken_our_rows() {
+    let mut painter = Painter::new(Colours::Shown, 40);
+    let mut story = Story::sized(40, 10);
+    story.busy();
+    story.say("a text of thirty columns, or so");
+    painter.paint(&[], &story.live());
+    painter.resize(20);
+    story.screen.width = 20;
+    let bytes = painter.paint(&[], &story.live());
+    // An empty row, the text in two rows now, an empty one, and the status in two.
+    assert!(bytes.contains("\u{1b}[6A\r\u{1b}[J"), "{bytes:?}");
+}
+
+#[test]
+fn colours_are_shown_or_left_out_and_words_stay() {
+    let row = Row::of(BOLD, "strong").with(Style::new(), " plain");
+    let live = Story::new().live();
+    for (colours, expected) in
+        [(Colours::Shown, "\u{1b}[1mstrong\u{1b}[0m plain"), (Colours::LeftOut, "strong plain")]
+    {
+        let bytes = Painter::new(colours, 40).paint(std::slice::from_ref(&row), &live);
+        assert!(bytes.contains(expected), "{bytes:?}");
+    }
+}
+
+#[test]
+fn leaving_takes_the_live_rows_away() {
+    let mut terminal = Terminal::new(40, 10);
+    terminal.story.text("typed");
+    terminal.step();
+    let bytes = terminal.painter.leave(&[Row::of(Style::new(), "come back")]);
+    terminal.emulator.process(bytes.as_bytes());
+    let screen = terminal.emulator.screen();
+    assert_eq!(screen.contents().trim_end(), "come back");
+    assert_eq!(screen.cursor_position(), (1, 0));
+    assert!(!screen.hide_cursor());
+}
+
+#[test]
+fn nothing_that_was_said_reaches_the_terminal_as_a_sequence() {
+    let evil = "\u{1b}[2J\u{1b}]52;c;aGk=\u{7}\u{9b}31m\u{8}\r\u{202e}\u{1b}P+q\u{1b}\\ x";
+    let mut story = Story::sized(60, 20);
+    story.text("x\n");
+    story.say(&format!("{evil}\n{evil}"));
+    story.think(evil);
+    story.key(Key::Thoughts);
+    story.call("1", evil, &serde_json::json!({ "command": evil }).to_string());
+    story.ask(evil, serde_json::json!({ "command": format!("{evil}\n{evil}"), "b": evil }));
+    story.key(Key::Paste(evil.to_owned()));
+    story.wait(1_000);
+    let mut painter = Painter::new(Colours::LeftOut, 60);
+    let mut bytes = painter.paint(&story.screen.take_rows(), &story.live());
+    story.settle("1", Status::Failed, evil);
+    story.text("\n");
+    bytes.push_str(&painter.paint(&story.screen.take_rows(), &story.live()));
+    story.end(Outcome::Stopped, &[]);
+    bytes.push_str(&painter.paint(&story.screen.take_rows(), &story.live()));
+    // Only what we write ourselves: places, erasing, the cursor, all at once.
+    let ours = ["[?2026h", "[?2026l", "[?25h", "[?25l", "[J"];
+    for sequence in bytes.split('\u{1b}').skip(1) {
+        let moves = sequence.trim_start_matches(|c: char| c == '[' || c.is_ascii_digit());
+        let is_ours = ours.iter().any(|known| sequence.starts_with(known));
+        assert!(is_ours || moves.starts_with(['A', 'C']), "{sequence:?}");
+    }
+    let harmful = |c: char| c.is_control() && !matches!(c, '\u{1b}' | '\r' | '\n');
+    assert!(!bytes.contains(harmful));
+}

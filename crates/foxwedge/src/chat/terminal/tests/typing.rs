@@ -1,0 +1,192 @@
+//! Typing: what is sent, what waits, and that nothing typed is lost.
+
+use foxwedge_run::{Change, Outcome, Started, Status};
+
+use super::story::Story;
+use crate::chat::terminal::{Reply, Start, Then, keys::Key, screen::Trouble};
+
+fn started() -> Change {
+    Change::RunStarted { epoch: 2, at: None, started: Started::default() }
+}
+
+#[test]
+fn enter_sends_and_a_slash_is_a_command() {
+    let table = [
+        ("hello\n", "send hello"),
+        ("\n", ""),
+        ("   \n", ""),
+        ("/help\n", "command /help"),
+        ("/etc/hosts is odd\n", "send /etc/hosts is odd"),
+        ("/\n", "send /"),
+        ("one\\\ntwo\n", "send one\ntwo"),
+    ];
+    for (typed, expected) in table {
+        assert_eq!(Story::new().text(typed), expected, "{typed:?}");
+    }
+}
+
+#[test]
+fn what_is_typed_while_busy_waits_and_is_sent_one_by_one() {
+    let mut story = Story::new();
+    story.busy();
+    assert_eq!(story.text("first\n"), "queue [first]");
+    assert_eq!(story.text("second\n"), "queue [first | second]");
+    assert_eq!(story.text("half"), "");
+    // The first leaves the queue when the run has it, not before.
+    assert_eq!(story.end(Outcome::Completed, &[]), "send first");
+    assert!(!story.below().contains("queued: first"));
+    assert_eq!(story.tell(started()), "queue [second]");
+    assert_eq!(story.end(Outcome::Completed, &[]), "send second");
+    assert_eq!(story.tell(started()), "queue []");
+    assert_eq!(story.end(Outcome::Completed, &[]), "");
+    assert_eq!(story.screen.editor.text(), "half");
+}
+
+#[test]
+fn what_waits_is_kept_after_a_stop_and_a_failure() {
+    for outcome in [Outcome::Stopped, Outcome::Failed, Outcome::Interrupted, Outcome::MaxTurns] {
+        let mut story = Story::new();
+        story.busy();
+        story.text("later\n");
+        assert_eq!(story.end(outcome, &[]), "", "{outcome:?}");
+        assert!(story.below().contains("queued: later\npress Enter to send"), "{outcome:?}");
+        assert_eq!(story.text("\n"), "send later");
+        assert_eq!(story.tell(started()), "queue []");
+    }
+}
+
+#[test]
+fn a_run_that_ended_well_although_it_was_stopped_sends_nothing() {
+    let mut story = Story::new();
+    story.busy();
+    story.text("later\n");
+    story.key(Key::Esc);
+    assert_eq!(story.end(Outcome::Completed, &[]), "");
+}
+
+#[test]
+fn a_queued_prompt_whose_run_could_not_begin_still_waits() {
+    let mut story = Story::new();
+    story.busy();
+    story.text("later\n");
+    assert_eq!(story.end(Outcome::Completed, &[]), "send later");
+    let (message, help) = ("the store is gone".to_owned(), Some("look for it".to_owned()));
+    story.screen.ended(Err(Trouble { message, help }));
+    assert!(story.above().ends_with("error: the store is gone\n  help: look for it"));
+    assert_eq!(story.text("\n"), "send later");
+}
+
+#[test]
+fn the_up_arrow_takes_back_what_waits() {
+    let mut story = Story::new();
+    story.busy();
+    story.text("first\nsecond\n");
+    assert_eq!(story.key(Key::Up), "queue [first]");
+    assert_eq!(story.screen.editor.text(), "second");
+    // Now the editor is not empty: the history comes.
+    assert_eq!(story.key(Key::Up), "");
+    assert_eq!(story.screen.editor.text(), "second");
+    story.key(Key::Up);
+    story.key(Key::Up);
+    assert_eq!(story.screen.editor.text(), "go");
+}
+
+#[test]
+fn what_waited_when_the_process_died_is_shown_and_sent_by_enter() {
+    let start = Start { queued: vec!["from before".to_owned()], ..Start::default() };
+    let mut story = Story::begun(start, 60, 20);
+    assert!(story.below().contains("queued: from before"));
+    assert_eq!(story.text("\n"), "send from before");
+}
+
+#[test]
+fn commands_wait_too_and_the_queue_goes_on_behind_them() {
+    let mut story = Story::new();
+    story.busy();
+    story.text("/compact\nmore\n");
+    assert_eq!(story.end(Outcome::Completed, &[]), "command /compact");
+    let reply = Reply { lines: vec!["shorter now".to_owned()], then: Then::Stay };
+    let acts = story.screen.replied(Ok(&reply));
+    assert_eq!(format!("{acts:?}"), r#"[Queued(["more"]), Send("more")]"#);
+}
+
+#[test]
+fn a_command_may_fill_the_editor_and_loses_nothing() {
+    let mut story = Story::new();
+    story.text("/undo\n");
+    story.text("typed");
+    let reply = Reply { lines: Vec::new(), then: Then::Edit("the old prompt".to_owned()) };
+    story.screen.replied(Ok(&reply));
+    assert_eq!(story.screen.editor.text(), "the old prompt");
+    story.key(Key::Up);
+    assert_eq!(story.screen.editor.text(), "typed");
+}
+
+#[test]
+fn tab_completes_commands() {
+    let commands = ["/compact", "/continue", "/help"];
+    let commands = commands.map(|name| (name.to_owned(), "does it".to_owned())).to_vec();
+    let table = [
+        ("/h", "/help "),
+        ("/co", "/co"),
+        ("/con", "/continue "),
+        ("/x", "/x"),
+        ("h", "h"),
+        ("/help me", "/help me"),
+        ("/th", "/thoughts "),
+    ];
+    for (typed, expected) in table {
+        let mut story =
+            Story::begun(Start { commands: commands.clone(), ..Start::default() }, 60, 20);
+        story.text(typed);
+        story.key(Key::Tab);
+        assert_eq!(story.screen.editor.text(), expected, "{typed}");
+    }
+}
+
+#[test]
+fn thoughts_are_hidden_until_somebody_wants_them() {
+    let mut story = Story::new();
+    story.busy();
+    story.think("first\nsecond");
+    story.wait(3_000);
+    assert!(story.below().contains("thinking 3s"));
+    story.thought_over();
+    assert_eq!(story.above(), "\n… thought for 3.0s");
+    story.key(Key::Thoughts);
+    assert_eq!(story.above(), "┊ first\n┊ second");
+    story.think("again\nand");
+    assert_eq!(story.above(), "┊ again");
+    assert!(story.below().contains("┊ and"));
+    story.thought_over();
+    assert_eq!(story.above(), "┊ and");
+    assert_eq!(story.text("/thoughts\n"), "");
+    story.think("more\n");
+    assert_eq!(story.above(), "");
+}
+
+#[test]
+fn lines_of_different_kinds_stand_apart() {
+    let mut story = Story::new();
+    story.text("do it\n");
+    story.say("I will.\nNow");
+    story.call("1", "read", r#"{"path":"a.rs"}"#);
+    story.tell(Change::TextClosed(foxwedge_run::Part { id: "t".into(), parent: None }));
+    story.wait(1_200);
+    story.settle("1", Status::Succeeded, "text");
+    story.say("\n\nDone.");
+    story.end(Outcome::Completed, &[]);
+    let expected = "> do it\n\nI will.\nNow\n\n✓ read  a.rs  done 1.2s\n\nDone.";
+    assert_eq!(story.above(), expected);
+}
+
+#[test]
+fn what_waits_in_another_session_is_not_overwritten() {
+    let mut story = Story::new();
+    story.busy();
+    story.text("here\n");
+    story.end(Outcome::Stopped, &[]);
+    let acts = story.screen.turned(vec!["there".to_owned()]);
+    assert_eq!(format!("{acts:?}"), r#"[Queued(["here", "there"])]"#);
+    assert_eq!(Story::new().screen.turned(Vec::new()), []);
+}

@@ -1,0 +1,120 @@
+//! Commands behind a slash, over a pipe.
+
+use crate::stage::Stage;
+
+#[test]
+fn help_and_slips() {
+    let stage = Stage::new();
+    let ran = stage.chat(&[], "/help\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{ran:?}");
+    for name in ["/compact", "/resume", "/undo", "/export", "/quit"] {
+        assert!(ran.err.contains(name), "{}", ran.err);
+    }
+    let ran = stage.chat(&[], "/staus\nhello\n");
+    assert_eq!((ran.code, ran.out.as_str()), (1, "You said: hello\n"), "{ran:?}");
+    assert!(ran.err.contains("there is no command `/staus`"), "{}", ran.err);
+    assert!(ran.err.contains("did you mean `/status`?"), "{}", ran.err);
+}
+
+#[test]
+fn quit_leaves_the_rest_unread() {
+    let stage = Stage::new();
+    let ran = stage.chat(&[], "hello\n/quit\nnever\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "You said: hello\n"), "{ran:?}");
+}
+
+#[test]
+fn status_tools_and_model_tell_how_things_are() {
+    let stage = Stage::new();
+    let ran = stage.chat(&["--allow", "run"], "call list\n/status\n/tools\n/model\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let table = [
+        "session  chat-",
+        "history  4 messages, 1 call, about ",
+        "health   valid",
+        "last run run_",
+        "the model is `scripted`",
+    ];
+    for word in table {
+        assert!(ran.err.contains(word), "no `{word}` in {}", ran.err);
+    }
+    let tool = |name: &str| {
+        let line = ran.err.lines().find(|line| {
+            let mut words = line.split_whitespace();
+            words.next() == Some(name) && matches!(words.next(), Some("reads" | "asks" | "allowed"))
+        });
+        line.and_then(|line| line.split_whitespace().nth(1)).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        (tool("read"), tool("write"), tool("run")),
+        ("reads".into(), "asks".into(), "allowed".into()),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn undo_gives_the_prompt_back_and_the_model_forgets_it() {
+    let stage = Stage::new();
+    let ran = stage.chat(&[], "one\ntwo\n/undo\n/status\n/undo\n/undo\n");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "You said: one\nYou said: two\n"), "{ran:?}");
+    assert!(ran.err.contains("files are as they are\ntwo\n"), "{}", ran.err);
+    assert!(ran.err.contains("history  2 messages"), "{}", ran.err);
+    assert!(ran.err.contains("there is no prompt to take back"), "{}", ran.err);
+}
+
+#[test]
+fn export_writes_each_format_and_never_over_a_file() {
+    let stage = Stage::new();
+    stage.write("mine.md", "precious");
+    let ran =
+        stage.chat(&[], "hello fox\n/export\n/export html\n/export out.json\n/export mine.md\n");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.err.contains("`mine.md` is there already"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(stage.path("mine.md")).unwrap(), "precious");
+    let session = &stage.sessions()[0];
+    let files = [("md", "# Conversation with"), ("html", "<!DOCTYPE html>")];
+    for (ending, word) in files {
+        let names = std::fs::read_dir(stage.path(".")).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let name = names.find(|name| name.starts_with(session) && name.ends_with(ending)).unwrap();
+        let text = std::fs::read_to_string(stage.path(&name)).unwrap();
+        assert!(text.to_lowercase().contains(&word.to_lowercase()), "{ending}: {text}");
+        assert!(text.contains("hello fox"), "{ending}");
+    }
+    let text = std::fs::read_to_string(stage.path("out.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let last = document["messages"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["parts"][0]["text"], "You said: hello fox");
+}
+
+#[test]
+fn compact_makes_the_history_shorter_or_says_that_it_cannot() {
+    let stage = Stage::new();
+    let ran = stage.chat(&[], "/compact\nhello\n/compact\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("there is nothing to make shorter"), "{}", ran.err);
+    let word = "The hen house is open. ".repeat(400);
+    let prompts: String = (0..12).map(|number| format!("{number} {word}\n")).collect();
+    let ran = stage.chat(&[], &format!("{prompts}/compact the hen\n/status\nstill there?\n"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("the history was made shorter: about "), "{}", ran.err);
+    assert!(ran.err.contains("health   valid"), "{}", ran.err);
+    assert!(ran.out.ends_with("You said: still there?\n"), "{}", ran.out);
+}
+
+#[test]
+fn another_session_another_model_and_a_new_one() {
+    let stage = Stage::new();
+    let ran = stage.chat(&[], "one\n/new\ntwo\n/resume\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(stage.sessions().len(), 2);
+    assert!(ran.err.contains("`/resume ID` goes on with one"), "{}", ran.err);
+    let old = &stage.sessions()[1];
+    let ran =
+        stage.chat(&[], &format!("/resume {old}\n/undo\n/model gpt-9\n/model scripted-2\nx\n"));
+    assert_eq!((ran.code, ran.out.as_str()), (1, "You said: x\n"), "{ran:?}");
+    assert!(ran.err.contains("files are as they are\none\n"), "{}", ran.err);
+    assert!(ran.err.contains("nothing leads to the model `gpt-9`"), "{}", ran.err);
+    assert!(ran.err.contains("the model is `scripted-2` from now on"), "{}", ran.err);
+}

@@ -1,0 +1,94 @@
+//! Tools of MCP servers: this very test is the server, started again with a variable.
+
+use std::io::{BufRead as _, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+const VARIABLE: &str = "FOXWEDGE_CHAT_MCP";
+
+/// No test of its own: the server, if the variable is set.
+#[test]
+fn serve() {
+    if std::env::var_os(VARIABLE).is_none() {
+        return;
+    }
+    // Whoever runs tests may have begun a line.
+    println!();
+    for line in std::io::stdin().lock().lines() {
+        let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": request["params"]["protocolVersion"],
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "den", "version": "1" },
+            }),
+            "tools/list" => json!({ "tools": [tool("look", true), tool("dig", false)] }),
+            "tools/call" => {
+                let name = request["params"]["name"].as_str().unwrap();
+                json!({ "content": [{ "type": "text", "text": format!("{name}: a hen") }] })
+            }
+            _ => json!({}),
+        };
+        if let Some(id) = request.get("id") {
+            let answer = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+            println!("{answer}");
+            std::io::stdout().flush().unwrap();
+        }
+    }
+    std::process::exit(0);
+}
+
+fn tool(name: &str, reads: bool) -> Value {
+    let schema = json!({ "type": "object", "properties": {} });
+    let annotations = json!({ "readOnlyHint": reads });
+    json!({ "name": name, "description": name, "inputSchema": schema, "annotations": annotations })
+}
+
+fn program() -> String {
+    std::env::current_exe().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn tools_of_servers_are_called_and_those_that_write_are_asked_about() {
+    let stage = Stage::new();
+    let line = format!("den=env {VARIABLE}=1 '{}' mcp::serve --exact --nocapture", program());
+    let file = json!({ "mcpServers": { "den": {
+        "command": program(),
+        "args": ["mcp::serve", "--exact", "--nocapture"],
+        "env": { VARIABLE: "1" },
+    } } });
+    stage.write("servers.json", &file.to_string());
+    for option in [&["--mcp", &line][..], &["--mcp-config", "servers.json"]] {
+        let ran = stage.chat(option, "/tools\ncall mcp__den__look\ncall mcp__den__dig\n");
+        assert_eq!(ran.code, 0, "{option:?} {ran:?}");
+        assert!(ran.err.contains("mcp__den__look  reads"), "{}", ran.err);
+        assert!(ran.err.contains("✓ mcp__den__look"), "{}", ran.err);
+        assert!(ran.out.contains("The tool said: look: a hen"), "{ran:?}");
+        assert!(ran.err.contains("✗ mcp__den__dig  denied"), "{}", ran.err);
+        let allowed = [option, &["-p", "call mcp__den__dig", "--allow", "mcp__den__*"]].concat();
+        let ran = stage.chat(&allowed, "");
+        assert_eq!((ran.code, ran.out.as_str()), (0, "The tool said: dig: a hen\n"), "{ran:?}");
+        let ran = stage.chat(&[option, &["--read-only"]].concat(), "/tools\n");
+        assert!(ran.err.contains("look") && !ran.err.contains("dig"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_had_is_told_before_anything_is_asked() {
+    let stage = Stage::new();
+    stage.write("torn.json", r#"{"mcpServers": {"#);
+    let table: [(&[&str], &str); 4] = [
+        (&["--mcp", "nothing"], "NAME=COMMAND"),
+        (&["--mcp", "den=no-such-program-anywhere"], "den"),
+        (&["--mcp-config", "torn.json"], "no JSON"),
+        (&["--mcp-config", "nowhere.json"], "nowhere.json"),
+    ];
+    for (option, word) in table {
+        let ran = stage.chat(&[&["-p", "x"], option].concat(), "");
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{option:?} {ran:?}");
+        assert!(ran.err.contains(word), "{option:?} {}", ran.err);
+    }
+    assert_eq!(stage.outcomes(), [""; 0]);
+}
