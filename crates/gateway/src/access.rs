@@ -62,6 +62,17 @@ pub(crate) fn door(
     }
 }
 
+/// Whether a request surely comes from this very machine: over loopback, to a loopback name, and
+/// not passed on by somebody.
+pub(crate) fn is_local(headers: &HeaderMap, peer: Peer) -> bool {
+    const PASSED_ON: [&str; 5] =
+        ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    peer.remote.ip().to_canonical().is_loopback()
+        && host.is_some_and(host::is_loopback)
+        && !PASSED_ON.iter().any(|name| headers.contains_key(*name))
+}
+
 /// Whose request it is. Keys are taken out of the headers, so that they get nowhere by accident.
 ///
 /// # Errors

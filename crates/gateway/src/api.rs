@@ -2,7 +2,7 @@
 //! what belongs to somebody else is as if it were not there.
 
 mod ask;
-mod shape;
+pub(crate) mod shape;
 mod lists;
 mod one;
 mod events;
@@ -27,6 +27,7 @@ use crate::{
     serve::App,
 };
 
+pub(crate) use ask::is_id;
 pub(crate) use openapi::openapi;
 
 /// Answers a request for one of our own things; `None` if there is no such thing.
@@ -122,7 +123,7 @@ fn unknown(what: &'static str) -> Fault {
 }
 
 /// What a store could not do. Its words may name ids of others, and stay here.
-fn trouble(error: StoreError) -> Fault {
+pub(crate) fn trouble(error: StoreError) -> Fault {
     match error {
         StoreError::NoSession(_) => unknown("session"),
         StoreError::NoRun(_) => unknown("run"),

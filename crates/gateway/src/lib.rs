@@ -6,6 +6,7 @@
 mod accept;
 mod access;
 mod api;
+pub mod console;
 mod error;
 mod intake;
 mod log;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use foxwedge_engine::{Face, Fault, meter::Route};
 use http::{HeaderMap, Method};
 
-use crate::{access::Visitor, error};
+use crate::{Peer, access::Visitor, console, error};
 
 /// What a request wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,13 +15,15 @@ pub(crate) enum Place {
     Models,
     /// Sessions, runs, repairs.
     Api,
+    /// What the console shows.
+    Console,
     /// `GET /health`: whether somebody is there.
     Health(Health),
     /// `GET /metrics`.
     Metrics,
     /// `GET /openapi.json`.
     OpenApi,
-    /// `GET /` and `/ui`.
+    /// `GET /`, `/ui`, and the files of the page.
     Page,
     /// `OPTIONS`: a browser asks whether a page may ask.
     Preflight,
@@ -62,6 +64,8 @@ pub(crate) struct Call<'a> {
     pub(crate) body: Bytes,
     /// The id of the request.
     pub(crate) id: &'a str,
+    /// From where it comes.
+    pub(crate) peer: Peer,
 }
 
 impl Place {
@@ -83,8 +87,9 @@ impl Place {
             "/liveness" | "/health/liveness" => Place::Health(Health::Live),
             "/metrics" => Place::Metrics,
             "/openapi.json" => Place::OpenApi,
-            "/" | "/ui" | "/ui/" => Place::Page,
+            path if console::has(path) => Place::Page,
             path if path.starts_with("/v1/models/") => Place::Models,
+            path if is_under(path, "/v1/console") => return Ok(Place::Console),
             path if API.iter().any(|prefix| is_under(path, prefix)) => return Ok(Place::Api),
             _ => return Err(error::not_found()),
         };
@@ -99,7 +104,9 @@ impl Place {
     /// Who may ask. The name of the server and the origin of a page are looked at in any case.
     pub(crate) fn need(self) -> Need {
         match self {
-            Place::Face(_) | Place::Models | Place::Api | Place::Metrics => Need::Token,
+            Place::Face(_) | Place::Models | Place::Api | Place::Console | Place::Metrics => {
+                Need::Token
+            }
             Place::Health(_) | Place::OpenApi | Place::Page | Place::Preflight => Need::Nothing,
         }
     }
@@ -109,7 +116,7 @@ impl Place {
         match self {
             Place::Face(face) => face.into(),
             Place::Models => Route::Models,
-            Place::Api => Route::Api,
+            Place::Api | Place::Console => Route::Api,
             Place::Health(_) | Place::Metrics | Place::OpenApi | Place::Page | Place::Preflight => {
                 Route::Other
             }
@@ -148,6 +155,14 @@ mod tests {
             (Method::GET, "/metrics", Ok(Place::Metrics)),
             (Method::GET, "/openapi.json", Ok(Place::OpenApi)),
             (Method::GET, "/", Ok(Place::Page)),
+            (Method::GET, "/ui", Ok(Place::Page)),
+            (Method::HEAD, "/ui/", Ok(Place::Page)),
+            (Method::POST, "/ui", Err(405)),
+            (Method::GET, "/ui/nothing", Err(404)),
+            (Method::GET, "/ui/../secret", Err(404)),
+            (Method::GET, "/v1/console", Ok(Place::Console)),
+            (Method::POST, "/v1/console/sessions/x/undo", Ok(Place::Console)),
+            (Method::GET, "/v1/consolex", Err(404)),
             (Method::OPTIONS, "*", Ok(Place::Preflight)),
             (Method::GET, "/v1/chat/completions", Err(405)),
             (Method::DELETE, "/metrics", Err(405)),

@@ -23,7 +23,9 @@ use tokio::{net::TcpListener, sync::watch};
 use crate::{
     Peer, Reply, Rules, Served, accept,
     access::{self, Visitor},
-    api, error, intake,
+    api,
+    console::{self, Console, Machine},
+    error, intake,
     log::{self, Log},
     models,
     outgoing::{JSON, Outgoing},
@@ -48,6 +50,7 @@ pub struct Gateway {
     engine: Engine,
     store: Arc<AnyStore>,
     log: Option<Box<dyn Write + Send>>,
+    machine: Option<Arc<dyn Machine>>,
 }
 
 /// What every request needs.
@@ -55,6 +58,7 @@ pub(crate) struct App {
     pub(crate) config: Arc<Config>,
     pub(crate) engine: Engine,
     pub(crate) store: Arc<AnyStore>,
+    pub(crate) console: Console,
     meter: Meter,
     owners: Arc<Owners>,
     log: Log,
@@ -79,7 +83,14 @@ pub async fn serve(
 impl Gateway {
     /// A gateway over an engine.
     pub fn new(config: Arc<Config>, engine: Engine, store: Arc<AnyStore>) -> Gateway {
-        Gateway { config, engine, store, log: None }
+        Gateway { config, engine, store, log: None, machine: None }
+    }
+
+    /// What the console may look at on this machine.
+    #[must_use]
+    pub fn machine(mut self, machine: Arc<dyn Machine>) -> Gateway {
+        self.machine = Some(machine);
+        self
     }
 
     /// Lines of the log go there instead of the standard error stream.
@@ -99,14 +110,15 @@ impl Gateway {
         listener: TcpListener,
         stop: impl Future<Output = ()>,
     ) -> Result<Served, ServeError> {
-        let Gateway { config, engine, store, log } = self;
+        let Gateway { config, engine, store, log, machine } = self;
         let meter = engine.meter().clone();
         let (log, writer) =
             Log::start(config.telemetry.log, log, meter.clone()).map_err(ServeError::Log)?;
         let rules = Rules::of(&config.limits, &config.times);
         let owners = Arc::new(Owners::new(config.limits.per_owner));
         let (drain, draining) = watch::channel(false);
-        let app = Arc::new(App { config, engine, store, meter, owners, log, draining });
+        let console = Console::new(machine);
+        let app = Arc::new(App { config, engine, store, console, meter, owners, log, draining });
         let answer = {
             let app = app.clone();
             move |request, peer| answer(app.clone(), request, peer)
@@ -136,12 +148,15 @@ async fn answer(app: Arc<App>, request: Request<Incoming>, peer: Peer) -> Respon
         Ok(Place::Face(face)) => face.path().into(),
         Ok(_) | Err(_) => log::masked(parts.uri.path()).into(),
     };
+    if let Ok(Place::Face(face)) = place {
+        work.watched = Some((app.console.watch.clone(), face));
+    }
     let route = place.as_ref().map_or(Route::Other, |place| place.route());
     let door = access::door(&app.config.access, &parts, peer);
     let page = door.as_ref().ok().and_then(Clone::clone);
     let handled = match door {
         // On the heap: the server moves what it waits for, and that should be small.
-        Ok(_) => calm(Box::pin(handle(&app, place, &mut parts, body, &mut work))).await,
+        Ok(_) => calm(Box::pin(handle(&app, place, &mut parts, body, peer, &mut work))).await,
         Err(fault) => Ok(Err(fault)),
     };
     let mut reply = match handled {
@@ -170,6 +185,7 @@ async fn handle(
     place: Result<Place, Fault>,
     parts: &mut Parts,
     body: Incoming,
+    peer: Peer,
     work: &mut Work,
 ) -> Result<Reply, Fault> {
     // Whoever has no token does not learn which paths there are.
@@ -192,7 +208,7 @@ async fn handle(
             Ok(ask(app, face, &mut parts.headers, body, visitor, work).await)
         }
         (Place::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), wire),
-        (Place::Api, Some(visitor)) => {
+        (Place::Api | Place::Console, Some(visitor)) => {
             let body = read(app, &parts.headers, body, work).await?;
             let call = Call {
                 method: &parts.method,
@@ -202,15 +218,22 @@ async fn handle(
                 visitor: &visitor,
                 body,
                 id: &work.id,
+                peer,
             };
-            api::route(app, call).await.ok_or_else(error::not_found)
+            let reply = match place {
+                Place::Console => console::route(app, call).await,
+                _ => api::route(app, call).await,
+            };
+            reply.ok_or_else(error::not_found)
         }
         (Place::Metrics, Some(_)) => Ok(metrics(app)),
         (Place::Health(health), _) => Ok(probe(app, health)),
         (Place::OpenApi, _) => Ok(Outgoing::reply(StatusCode::OK, JSON, api::openapi())),
-        (Place::Page, _) => Ok(page::reply()),
+        (Place::Page, _) => {
+            Ok(console::file(parts.uri.path(), &parts.headers).unwrap_or_else(page::reply))
+        }
         (Place::Preflight, _) => Ok(preflight(&parts.headers)),
-        (Place::Face(_) | Place::Models | Place::Api | Place::Metrics, None) => {
+        (Place::Face(_) | Place::Models | Place::Api | Place::Console | Place::Metrics, None) => {
             Err(error::bad_token())
         }
     }

@@ -12,13 +12,14 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_engine::{
-    Told,
+    Face, Told,
     meter::{self, Meter, Metered},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 
 use crate::{
+    console::{Seen, Watch},
     log::{Ended, Line, Log},
     outgoing::{Broken, Outgoing},
     owners::Turn,
@@ -68,6 +69,8 @@ pub(crate) struct Work {
     pub(crate) told: Told,
     /// A place among the requests of the owner.
     pub(crate) turn: Option<Turn>,
+    /// Who is told of it when it is over, and at which face it asked.
+    pub(crate) watched: Option<(Arc<Watch>, Face)>,
     _metered: Metered,
 }
 
@@ -92,15 +95,14 @@ impl Work {
             status: StatusCode::from_u16(499).unwrap_or(StatusCode::BAD_REQUEST),
             told: Told::default(),
             turn: None,
+            watched: None,
         }
     }
 
     /// The program of the client: the one header that a log repeats.
     pub(crate) fn agent(&mut self, headers: &HeaderMap) {
-        if self.log.is_on() {
-            let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-            self.agent = agent.map(Box::from);
-        }
+        let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        self.agent = agent.map(Box::from);
     }
 
     /// The reply begins.
@@ -114,10 +116,28 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         self.meter.bytes(meter::Bytes::Out, usize::try_from(self.bytes_out).unwrap_or(usize::MAX));
+        let whole = self.started.elapsed();
+        let first = self.first.map_or(whole, |first| first - self.started);
+        // Whoever has no token is not worth a place: anybody could fill it.
+        if let (Some((watch, face)), Some(owner)) = (self.watched.take(), &self.owner) {
+            watch.see(Seen {
+                at: self.at,
+                request: &self.id,
+                owner,
+                face,
+                agent: self.agent.as_deref(),
+                told: &self.told,
+                status: self.status,
+                first,
+                whole,
+                bytes_in: self.bytes_in as u64,
+                bytes_out: self.bytes_out,
+                ended: self.ended,
+            });
+        }
         if !self.log.is_on() {
             return;
         }
-        let whole = self.started.elapsed();
         self.log.tell(Line {
             at: self.at,
             id: self.id.clone(),
@@ -127,7 +147,7 @@ impl Drop for Work {
             agent: self.agent.take(),
             status: self.status,
             told: std::mem::take(&mut self.told),
-            first: self.first.map_or(whole, |first| first - self.started),
+            first,
             whole,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,

@@ -26,6 +26,16 @@ pub(super) fn is_ours(access: &Access, host: &str, peer: Peer) -> bool {
             .any(|listed| listed.eq_ignore_ascii_case(name) || listed.eq_ignore_ascii_case(host))
 }
 
+/// Whether a `Host` can only mean the machine that says it.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let Some(name) = name(host) else {
+        return false;
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.is_ok_and(|address| address.to_canonical().is_loopback())
+        || name.strip_suffix('.').unwrap_or(name).eq_ignore_ascii_case("localhost")
+}
+
 /// A `Host` without its port; `None` if it is no host.
 fn name(host: &str) -> Option<&str> {
     let (name, rest) = match host.strip_prefix('[') {

@@ -17,7 +17,7 @@ const LONGEST: usize = 128;
 
 impl Call<'_> {
     /// Whose things may be seen: one owner's, or everybody's.
-    pub(super) fn owner(&self) -> Option<&str> {
+    pub(crate) fn owner(&self) -> Option<&str> {
         match self.visitor.scope {
             Scope::Admin => None,
             Scope::User => Some(&self.visitor.caller.owner),
@@ -25,7 +25,7 @@ impl Call<'_> {
     }
 
     /// What the address says under a name.
-    pub(super) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, Fault> {
+    pub(crate) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, Fault> {
         let pairs = self.query.unwrap_or_default().split('&');
         let mut found = pairs.filter_map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -39,7 +39,7 @@ impl Call<'_> {
     }
 
     /// How many rows a page has.
-    pub(super) fn limit(&self) -> Result<usize, Fault> {
+    pub(crate) fn limit(&self) -> Result<usize, Fault> {
         match self.parameter("limit")? {
             None => Ok(USUAL),
             Some(text) => match text.parse::<usize>() {
@@ -50,7 +50,7 @@ impl Call<'_> {
     }
 
     /// A yes or a no.
-    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
         match self.parameter(name)?.as_deref() {
             None => Ok(None),
             Some("true" | "1") => Ok(Some(true)),
@@ -85,7 +85,7 @@ pub(super) async fn run(app: &App, call: &Call<'_>, id: &str) -> Result<RunRow, 
 }
 
 /// Whether a text can be an id.
-pub(super) fn is_id(id: &str) -> bool {
+pub(crate) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=LONGEST).contains(&id.len()) && id.bytes().all(plain)
 }

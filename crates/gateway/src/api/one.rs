@@ -51,7 +51,7 @@ fn told(row: &RunRow, machine: &Session) -> Value {
     value
 }
 
-async fn read(app: &App, row: &RunRow) -> Result<Session, Fault> {
+pub(super) async fn read(app: &App, row: &RunRow) -> Result<Session, Fault> {
     let mut machine = Session::new(Settings::default());
     let (mut last, mut effects) = (0, Vec::new());
     while last < EVENTS {

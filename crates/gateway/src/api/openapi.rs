@@ -15,7 +15,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::{api, routes::Place};
+    use crate::{api, console, routes::Place};
 
     /// Every path that there is, and how it is asked.
     fn routes() -> Vec<(Method, String)> {
@@ -31,6 +31,21 @@ mod tests {
             "/v1/runs/{id}/answers",
             "/v1/repairs",
             "/v1/repairs/{id}",
+            "/v1/console",
+            "/v1/console/rules/{code}",
+            "/v1/console/sessions",
+            "/v1/console/sessions/{id}",
+            "/v1/console/sessions/{id}/messages",
+            "/v1/console/sessions/{id}/tree",
+            "/v1/console/sessions/{id}/records",
+            "/v1/console/sessions/{id}/findings",
+            "/v1/console/sessions/{id}/repair",
+            "/v1/console/sessions/{id}/repair.md",
+            "/v1/console/sessions/{id}/compaction",
+            "/v1/console/feed",
+            "/v1/console/feed/{id}",
+            "/v1/console/feed/events",
+            "/v1/console/series",
             "/health",
             "/health/liveness",
             "/health/readiness",
@@ -41,7 +56,13 @@ mod tests {
             "/",
         ];
         let others = others.map(|path| (Method::GET, path.to_owned()));
-        let posts = ["/v1/runs/{id}/stop", "/v1/runs/{id}/answers"];
+        let posts = [
+            "/v1/runs/{id}/stop",
+            "/v1/runs/{id}/answers",
+            "/v1/console/compaction",
+            "/v1/console/sessions/{id}/repair",
+            "/v1/console/sessions/{id}/undo",
+        ];
         let posts = posts.map(|path| (Method::POST, path.to_owned()));
         faces.into_iter().chain(others).chain(posts).collect()
     }
@@ -69,9 +90,13 @@ mod tests {
     #[test]
     fn what_is_described_leads_somewhere() {
         for (method, path) in routes() {
-            let path = path.replace("{id}", "x").replace("{model}", "m");
+            let path = path.replace("{id}", "x").replace("{model}", "m").replace("{code}", "c");
             let place = Place::find(&method, &path);
             assert!(place.is_ok(), "{method} {path}");
+            if place.as_ref().ok() == Some(&Place::Console) {
+                let place = console::Place::find(&path).expect("a thing of the console");
+                assert!(place.allows(&method).is_ok(), "{method} {path}");
+            }
             if place.ok() == Some(Place::Api) {
                 let place = api::Place::find(&path).expect("a thing of ours");
                 assert!(place.allows(&method).is_ok(), "{method} {path}");

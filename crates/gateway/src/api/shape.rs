@@ -5,7 +5,7 @@ use foxwedge_store::{RunRow, RunState, SessionRow};
 use serde_json::{Map, Value, json};
 
 /// A page of a list, and where the next one begins.
-pub(super) fn page<T>(
+pub(crate) fn page<T>(
     mut rows: Vec<T>,
     limit: usize,
     id: impl Fn(&T) -> String,
@@ -18,7 +18,7 @@ pub(super) fn page<T>(
     json!({ "data": data, "has_more": more, "next": next })
 }
 
-pub(super) fn session(row: &SessionRow) -> Value {
+pub(crate) fn session(row: &SessionRow) -> Value {
     let meta: Value =
         row.meta.as_deref().and_then(|meta| serde_json::from_str(meta).ok()).unwrap_or_default();
     json!({

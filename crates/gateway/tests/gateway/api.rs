@@ -90,6 +90,7 @@ async fn a_conversation_with_calls_is_one_run() {
     let open = look(to, ANN, "/v1/runs?open=true").await.json();
     assert_eq!(open["data"][0]["id"], *run);
     assert_eq!(open["data"][0]["state"], "open");
+    assert_eq!(open["data"][0]["calls"], json!({"total": 1, "by_status": {"running": 1}}));
     let detail = look(to, ANN, &format!("/v1/runs/{run}")).await.json();
     assert_eq!(detail["tools"][0]["status"], "running");
 

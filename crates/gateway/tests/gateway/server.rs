@@ -10,11 +10,11 @@ use foxwedge_core::Wire;
 use foxwedge_engine::{
     Engine, Secret,
     config::{
-        Access, Config, Guard, Key, Limits, Log, Reach, Record, Route, Scope, Sessions, Telemetry,
-        Times, Token, Upstream,
+        Access, Config, Console, Guard, Key, Limits, Log, Reach, Record, Route, Scope, Sessions,
+        Telemetry, Times, Token, Upstream,
     },
 };
-use foxwedge_gateway::{Gateway, Served};
+use foxwedge_gateway::{Gateway, Served, console::Machine};
 use foxwedge_store::{AnyStore, StoreUrl};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
@@ -89,6 +89,7 @@ pub(crate) fn config() -> Config {
         sessions: Sessions::default(),
         record: Record::default(),
         telemetry: Telemetry { log: Log::Json, otlp: None, otlp_headers: Vec::new() },
+        console: Console::default(),
         upstreams: vec![upstream],
         routes: vec![route],
     }
@@ -96,6 +97,11 @@ pub(crate) fn config() -> Config {
 
 impl Server {
     pub(crate) async fn start(config: Config) -> Server {
+        Server::start_on(config, None).await
+    }
+
+    /// The same, on a machine that the console may look at.
+    pub(crate) async fn start_on(config: Config, machine: Option<Arc<dyn Machine>>) -> Server {
         let config = Arc::new(config);
         let store = Arc::new(AnyStore::open(&config.store).await.expect("memory"));
         let engine = Engine::open(config.clone(), store.clone()).await.expect("an engine");
@@ -103,7 +109,10 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let log = Kept::default();
-        let gateway = Gateway::new(config, engine, store).log_to(log.clone());
+        let mut gateway = Gateway::new(config, engine, store).log_to(log.clone());
+        if let Some(machine) = machine {
+            gateway = gateway.machine(machine);
+        }
         let task = tokio::spawn(async move {
             let stop = async {
                 let _ = stopped.await;

@@ -1,0 +1,45 @@
+/** Takes pictures of every page in both themes: `node e2e/look.mjs FOLDER [only]`. */
+
+import { mkdirSync } from "node:fs";
+
+import { launch, openPage } from "./parts/browser.mjs";
+import { startMade } from "./parts/made.mjs";
+
+const [folder = "build/look", only = "", language = "en"] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+
+const PAGES = [
+  ["sessions", "#/sessions"],
+  ["session", "#/sessions/f-0001"],
+  ["findings", "#/sessions/f-0001?tab=findings"],
+  ["branches", "#/sessions/f-0001?tab=tree"],
+  ["records", "#/sessions/f-0001?tab=raw&line=5"],
+  ["repair", "#/sessions/f-0001/repair"],
+  ["runs", "#/runs"],
+  ["run", "#/runs/run-7f3a?call=1+c3"],
+  ["run-open", "#/runs/run-open"],
+  ["run-said", "#/runs/run-7f3a?tab=said"],
+  ["run-tasks", "#/runs/run-7f3a?tab=tasks"],
+  ["run-events", "#/runs/run-7f3a?tab=events"],
+  ["feed", "#/feed?id=q-1000000"],
+  ["compaction", "#/compaction"],
+  ["metrics", "#/metrics"],
+  ["rule", "#/rules/FW101"],
+];
+
+const site = await startMade();
+const browser = await launch();
+for (const theme of ["light", "dark"]) {
+  const { page, troubles } = await openPage(browser, { colorScheme: theme, locale: language === "zh" ? "zh-CN" : "en-US" });
+  for (const [name, hash] of PAGES) {
+    if (only !== "" && !only.split(",").includes(name)) continue;
+    await page.goto(`${site.url}${hash}`);
+    await page.reload();
+    await page.waitForTimeout(900);
+    await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
+  }
+  for (const trouble of troubles) console.log(trouble);
+  await page.context().close();
+}
+await browser.close();
+await site.close();

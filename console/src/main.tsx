@@ -1,0 +1,19 @@
+/** The beginning: settings, the clock, the address, and then the page. */
+
+import { render } from "preact";
+
+import { App } from "./app.js";
+import { startClock } from "./data/clock.js";
+import { watchAddress } from "./route.js";
+import { applySettings } from "./settings.js";
+
+applySettings();
+watchAddress();
+startClock();
+
+const root = document.getElementById("app");
+if (root !== null) {
+  root.replaceChildren();
+  root.className = "";
+  render(<App />, root);
+}

@@ -1,0 +1,365 @@
+/** Requests as they go through the gateway: what was found in them, what was done, what came back. */
+
+import { signal, useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { ask, path } from "../data/ask.js";
+import { usePoll } from "../data/poll.js";
+import { headers } from "../data/token.js";
+import type { FeedRow, FeedView, Paged } from "../data/types.js";
+import { Badge, Findings, type Tone } from "../parts/badge.js";
+import { Empty, Loaded, Page, Trouble } from "../parts/frame.js";
+import { Icon, type IconName } from "../parts/icon.js";
+import { Long } from "../parts/long.js";
+import { JsonText } from "../parts/text.js";
+import { link, place, refine } from "../route.js";
+import { bytes, clock, count, maybe, span, t } from "../words.js";
+import { wordOf } from "../words/edits.js";
+import { Edit } from "./repair.js";
+import { Choice } from "./sessions.js";
+
+const MOST = 2_000;
+const FILTERS = ["q", "action", "status", "face", "match", "rule", "session", "run"] as const;
+
+const ACTIONS: Readonly<Record<string, readonly [Tone, IconName]>> = {
+  none: ["rest", "check"],
+  observed: ["warn", "search"],
+  fixed: ["ok", "wrench"],
+  rejected: ["bad", "slash"],
+  failed: ["bad", "cross"],
+};
+
+export function FeedPage() {
+  const { query } = place.value;
+  const given = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
+  const key = JSON.stringify(given);
+  const feed = useMemo(() => new Feed(given), [key]);
+  useEffect(() => {
+    void feed.run();
+    return () => feed.abort.abort();
+  }, [feed]);
+  const active = useSignal(0);
+  void feed.changes.value;
+  const chosen = query.get("id") ?? "";
+  const { rows } = feed;
+  return (
+    <Page title={t("nav.feed")} sub={<Line feed={feed} />}>
+      <div class="bar">
+        <label class="search">
+          <Icon name="search" />
+          <input
+            class="field"
+            type="search"
+            placeholder={t("feed.search")}
+            aria-label={t("feed.search")}
+            value={given.q}
+            onChange={(event) => refine({ q: event.currentTarget.value })}
+          />
+        </label>
+        <Choice
+          label={t("feed.action")}
+          name="action"
+          value={given.action ?? ""}
+          words={[["", t("feed.action.all")], ...Object.keys(ACTIONS).map((one) => [one, maybe("action", one)] as const)]}
+        />
+        <Choice
+          label={t("feed.status")}
+          name="status"
+          value={given.status ?? ""}
+          words={[["", t("feed.status.all")], ["2xx", "2xx"], ["4xx", "4xx"], ["5xx", "5xx"]]}
+        />
+        <Choice
+          label={t("feed.match")}
+          name="match"
+          value={given.match ?? ""}
+          words={[["", t("feed.match.all")], ...["new", "prefix", "session-id", "response", "call"].map((one) => [one, maybe("match", one)] as const)]}
+        />
+        {(["session", "run", "rule"] as const).map(
+          (name) =>
+            given[name] !== "" && (
+              <button key={name} type="button" class="chip" aria-pressed="true" onClick={() => refine({ [name]: "" })}>
+                {given[name]} <Icon name="cross" /> <span class="unseen">{t("filter.remove")}</span>
+              </button>
+            ),
+        )}
+      </div>
+      {feed.error !== undefined && <Trouble error={feed.error} />}
+      {feed.isLoaded && rows.length === 0 && (
+        <Empty icon="feed" title={t("feed.none")}>
+          {t("feed.none.how")}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <div class="calls">
+          <section class="panel fill">
+            <div class="row-head feed-grid" aria-hidden="true">
+              <span>{t("feed.at")}</span>
+              <span>{t("feed.action")}</span>
+              <span>{t("feed.request")}</span>
+              <span>{t("feed.findings")}</span>
+              <span>{t("feed.match")}</span>
+              <span class="right">{t("feed.status")}</span>
+              <span class="right">{t("feed.took")}</span>
+            </div>
+            <Long
+              label={t("nav.feed")}
+              count={rows.length}
+              height={2.25}
+              active={active}
+              row={(index) => {
+                const row = rows[index];
+                return (
+                  row && (
+                    <FeedLine row={row} stop={index === active.value} chosen={row.id === chosen} />
+                  )
+                );
+              }}
+            />
+          </section>
+          {chosen !== "" && <One key={chosen} id={chosen} />}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: boolean }) {
+  return (
+    <button
+      type="button"
+      class={`row feed-grid ${chosen ? "chosen" : ""}`}
+      data-stop
+      tabIndex={stop ? 0 : -1}
+      onClick={() => refine({ id: chosen ? "" : row.id })}
+    >
+      <span class="muted num">{clock(row.at)}</span>
+      <Action action={row.action} />
+      <span class="cut">
+        {row.model ?? "–"} <span class="muted">{maybe("face", row.face)} → {row.upstream ?? "–"}</span>
+      </span>
+      <Findings counts={row.findings} />
+      <span class="cut soft">{row.match === null ? "–" : maybe("match", row.match)}</span>
+      <span class="right">
+        <StatusCode status={row.status} />
+      </span>
+      <span class="right num soft">{span(row.ms)}</span>
+    </button>
+  );
+}
+
+function Action({ action }: { action: string }) {
+  const [tone, icon] = ACTIONS[action] ?? ["rest", "unknown"];
+  return (
+    <Badge tone={tone} icon={icon}>
+      {maybe("action", action)}
+    </Badge>
+  );
+}
+
+function StatusCode({ status }: { status: number }) {
+  const tone = status < 400 ? "ok" : status < 500 ? "warn" : "bad";
+  return (
+    <Badge tone={tone} icon={status < 400 ? "check" : "cross"} plain>
+      <span class="num">{status}</span>
+    </Badge>
+  );
+}
+
+function One({ id }: { id: string }) {
+  const { known } = usePoll(id, (signal) => ask<FeedView>(path(["console", "feed", id]), { signal }), 0);
+  return (
+    <section class="panel call-panel wide" aria-label={t("feed.request")}>
+      <header>
+        <h2>{t("feed.request")}</h2>
+        <button type="button" class="button small quiet end" onClick={() => refine({ id: "" })}>
+          <Icon name="cross" />
+          {t("close")}
+        </button>
+      </header>
+      <div class="inside stack">
+        <Loaded known={known.value}>
+          {(row) => (
+            <>
+              <span class="bar">
+                <Action action={row.action} />
+                <StatusCode status={row.status} />
+                {row.ended !== "whole" && <Badge tone="warn" icon="warn">{maybe("ended", row.ended)}</Badge>}
+              </span>
+              {row.trouble !== null && <p class="note tone-bad">{row.trouble}</p>}
+              <dl class="facts">
+                <dt>{t("feed.id")}</dt>
+                <dd class="mono">{row.request}</dd>
+                <dt>{t("feed.model")}</dt>
+                <dd>{row.model ?? "–"}</dd>
+                <dt>{t("feed.upstream")}</dt>
+                <dd>{row.upstream ?? "–"}</dd>
+                <dt>{t("feed.match")}</dt>
+                <dd>{row.match === null ? "–" : maybe("match", row.match)}</dd>
+                <dt>{t("feed.took")}</dt>
+                <dd class="num">
+                  {span(row.ms)}
+                  {row.first_ms !== null && ` · ${t("feed.first", { span: span(row.first_ms) })}`}
+                </dd>
+                <dt>{t("feed.bytes")}</dt>
+                <dd class="num">
+                  {bytes(row.bytes_in)} → {bytes(row.bytes_out)}
+                </dd>
+                {row.compacted !== null && (
+                  <>
+                    <dt>{t("nav.compaction")}</dt>
+                    <dd class="num">
+                      {count(row.compacted.tokens_before)} → {count(row.compacted.tokens_after)}
+                    </dd>
+                  </>
+                )}
+                {row.session !== null && (
+                  <>
+                    <dt>{t("run.session")}</dt>
+                    <dd>
+                      <a class="mono" href={link(["sessions", row.session])}>
+                        {row.session}
+                      </a>
+                    </dd>
+                  </>
+                )}
+                {row.run !== null && (
+                  <>
+                    <dt>{t("runs.run")}</dt>
+                    <dd>
+                      <a class="mono" href={link(["runs", row.run])}>
+                        {row.run}
+                      </a>
+                    </dd>
+                  </>
+                )}
+              </dl>
+              {row.changes !== null && row.changes.length > 0 && (
+                <>
+                  <h3>{t("feed.changes")}</h3>
+                  {row.changes.slice(0, 200).map((change, at) => (
+                    <Edit key={at} edit={{ code: change.code, name: "", word: wordOf(change.strategy), note: change.note }} />
+                  ))}
+                </>
+              )}
+              {row.losses !== null && row.losses.length > 0 && (
+                <>
+                  <h3>{t("feed.losses")}</h3>
+                  <ul>
+                    {row.losses.slice(0, 200).map((loss) => (
+                      <li key={loss}>{loss}</li>
+                    ))}
+                  </ul>
+                </>
+              )}
+              {row.body_before !== null && (
+                <>
+                  <h3>{t("feed.in")}</h3>
+                  <JsonText text={row.body_before} />
+                </>
+              )}
+              {row.body_after !== null && (
+                <>
+                  <h3>{t("feed.out")}</h3>
+                  <JsonText text={row.body_after} />
+                </>
+              )}
+              {row.body_before === null && row.action === "fixed" && <p class="muted">{t("feed.left")}</p>}
+            </>
+          )}
+        </Loaded>
+      </div>
+    </section>
+  );
+}
+
+/** Whether new requests will be seen as they come. */
+function Line({ feed }: { feed: Feed }) {
+  void feed.changes.value;
+  const { line } = feed;
+  if (line.type === "lost") return <span role="status">{t("run.lost", { at: clock(line.since) })}</span>;
+  return <span>{line.type === "up" ? t("feed.live") : t("loading")}</span>;
+}
+
+/** The newest requests, and every one that comes. */
+class Feed {
+  rows: readonly FeedRow[] = [];
+  isLoaded = false;
+  error: Error | undefined;
+  line: { type: "new" } | { type: "up" } | { type: "lost"; since: number } = { type: "new" };
+  readonly changes = signal(0);
+  readonly abort = new AbortController();
+  #last = "";
+
+  constructor(private readonly filter: Readonly<Record<string, string | undefined>>) {}
+
+  async run(): Promise<void> {
+    for (let pause = 500; !this.abort.signal.aborted; pause = Math.min(8_000, pause * 2)) {
+      try {
+        await this.#load();
+        await this.#follow();
+        pause = 250;
+      } catch (error) {
+        if (this.abort.signal.aborted) return;
+        if (!this.isLoaded) this.error = error as Error;
+      }
+      if (this.abort.signal.aborted) return;
+      this.line = this.line.type === "lost" ? this.line : { type: "lost", since: Date.now() };
+      this.changes.value += 1;
+      await new Promise((done) => setTimeout(done, pause));
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { signal } = this.abort;
+    const page = await ask<Paged<FeedRow>>(path(["console", "feed"], { ...this.filter, limit: 500 }), { signal });
+    this.rows = page.data;
+    this.#last = page.data[0]?.id ?? "";
+    this.isLoaded = true;
+    this.error = undefined;
+    this.changes.value += 1;
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.abort;
+    const after = this.#last === "" ? undefined : this.#last;
+    const reply = await fetch(path(["console", "feed", "events"], { ...this.filter, after }), {
+      headers: { accept: "text/event-stream", ...headers() },
+      credentials: "omit",
+      cache: "no-store",
+      signal,
+    });
+    if (!reply.ok || reply.body === null) throw new Error(`${reply.status}`);
+    this.line = { type: "up" };
+    this.changes.value += 1;
+    const reader = reply.body.getReader();
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const frames = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+      rest = frames.pop() ?? "";
+      this.#take(frames);
+    }
+  }
+
+  #take(frames: readonly string[]): void {
+    const fresh: FeedRow[] = [];
+    for (const frame of frames) {
+      const lines = frame.split("\n");
+      const data = lines.find((line) => line.startsWith("data:"));
+      if (!lines.includes("event: request") || data === undefined) continue;
+      try {
+        fresh.push(JSON.parse(data.slice(5)) as FeedRow);
+      } catch {
+        // Half a line is no request.
+      }
+    }
+    if (fresh.length === 0) return;
+    const known = new Set(this.rows.slice(0, 500).map(({ id }) => id));
+    const really = fresh.filter(({ id }) => !known.has(id)).reverse();
+    this.rows = [...really, ...this.rows].slice(0, MOST);
+    this.#last = this.rows[0]?.id ?? "";
+    this.changes.value += 1;
+  }
+}

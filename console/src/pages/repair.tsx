@@ -1,0 +1,268 @@
+/** A repair before it is made: both sides beside each other, and a reason for every change. */
+
+import { useSignal } from "@preact/signals";
+import { useCallback, useRef } from "preact/hooks";
+
+import { ask, askText, path } from "../data/ask.js";
+import type { Applied, EditRow, Message, Plan, PlanRow, Sliced } from "../data/types.js";
+import { mention } from "../parts/announce.js";
+import { Findings, HealthBadge } from "../parts/badge.js";
+import { CopyButton, TwiceButton } from "../parts/button.js";
+import { Empty, Page, Trouble, wordsFor } from "../parts/frame.js";
+import { Icon, isIcon } from "../parts/icon.js";
+import { Long } from "../parts/long.js";
+import { MessageHead, Parts } from "../parts/message.js";
+import { link } from "../route.js";
+import { bytes, count, maybe, t } from "../words.js";
+import { useSlices } from "./session/slices.js";
+import { undo } from "./session.js";
+
+export function RepairPage({ id }: { id: string }) {
+  const round = useSignal(0);
+  const made = useSignal<Applied | undefined>(undefined);
+  return (
+    <Planned
+      key={round.value}
+      id={id}
+      made={made.value}
+      again={(applied) => {
+        made.value = applied;
+        round.value += 1;
+      }}
+    />
+  );
+}
+
+function Planned(props: { id: string; made: Applied | undefined; again: (made?: Applied) => void }) {
+  const { id, made, again } = props;
+  const plan = useRef<Plan>(undefined);
+  const error = useSignal<Error | undefined>(undefined);
+  const base = ["console", "sessions", id];
+  const slices = useSlices<PlanRow>(id, async (from, limit, signal) => {
+    const page = await ask<Plan>(path([...base, "repair"], { from, limit }), { signal });
+    plan.current = page;
+    return page as Sliced<PlanRow>;
+  });
+  const active = useSignal(0);
+  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  void slices.changes.value;
+  const total = slices.total.value;
+  const known = plan.current;
+  const apply = async () => {
+    try {
+      const applied = await ask<Applied>(path([...base, "repair"]), {
+        method: "POST",
+        body: { plan: known?.plan },
+      });
+      mention(t("repair.made", { n: applied.applied }));
+      again(applied);
+    } catch (trouble) {
+      error.value = trouble as Error;
+    }
+  };
+  return (
+    <Page
+      title={t("repair.title")}
+      crumbs={
+        <>
+          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
+          <span>/</span>
+          <a class="mono cut" href={link(["sessions", id])}>
+            {id}
+          </a>
+          <span>/</span>
+          <span>{t("repair.title")}</span>
+        </>
+      }
+      badge={
+        known !== undefined && known.changes ? (
+          <span class="bar">
+            <HealthBadge health={known.health.before} />
+            <Icon name="arrow" />
+            <HealthBadge health={known.health.after} />
+          </span>
+        ) : undefined
+      }
+      actions={
+        known?.changes === true ? (
+          <>
+            <CopyButton small={false} label={t("repair.markdown")} text={() => askText(path([...base, "repair.md"]))} />
+            <TwiceButton
+              main
+              icon="wrench"
+              sure={t("repair.apply.sure")}
+              disabled={known.live.is || known.plan === null}
+              run={apply}
+            >
+              {t("repair.apply", { n: known.edits_total })}
+            </TwiceButton>
+          </>
+        ) : undefined
+      }
+    >
+      {slices.error.value !== undefined && <Trouble error={slices.error.value} />}
+      {error.value !== undefined && (
+        <div class="note tone-bad" role="status">
+          <Icon name="cross" />
+          <div>
+            {wordsFor(error.value)}{" "}
+            <button type="button" class="button small" onClick={() => again()}>
+              {t("repair.again")}
+            </button>
+          </div>
+        </div>
+      )}
+      {made !== undefined && <Made id={id} made={made} again={again} />}
+      {known?.live.is === true && (
+        <p class="note tone-run">
+          <Icon name="live" />
+          {known.live.who ?? t("sessions.live.about")} {t("repair.live")}
+        </p>
+      )}
+      {known !== undefined && !known.changes && made === undefined && (
+        <Empty icon="check" title={t("repair.nothing")} />
+      )}
+      {known?.changes === true && (
+        <>
+          <Summary plan={known} />
+          <section class="panel fill">
+            <div class="row-head sides" aria-hidden="true">
+              <span>{t("repair.before", { n: known.messages.before })}</span>
+              <span>{t("repair.after", { n: known.messages.after })}</span>
+            </div>
+            <Long
+              label={t("repair.title")}
+              count={total ?? 0}
+              height={6}
+              measured
+              active={active}
+              onSeen={seen}
+              row={(index) => {
+                const row = slices.row(index);
+                return (
+                  <div data-stop tabIndex={index === active.value ? 0 : -1} class="side-row">
+                    {row === undefined ? "…" : <Row row={row} edits={known.edits} />}
+                  </div>
+                );
+              }}
+            />
+          </section>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Made({ id, made, again }: { id: string; made: Applied; again: () => void }) {
+  const error = useSignal<Error | undefined>(undefined);
+  return (
+    <div class="note tone-ok" role="status">
+      <Icon name="check" />
+      <div class="stack">
+        <b>{t("repair.made", { n: made.applied })}</b>
+        <span class="bar">
+          <HealthBadge health={made.health} />
+          {made.backup !== null && <span class="mono soft">{t("repair.backup", { path: made.backup })}</span>}
+        </span>
+        <span class="bar">
+          <a class="button" href={link(["sessions", id])}>
+            {t("repair.see")}
+          </a>
+          {made.undo.available && (
+            <TwiceButton
+              icon="undo"
+              sure={t("repair.undo.sure")}
+              run={async () => {
+                error.value = await undo(id);
+                if (error.value === undefined) again();
+              }}
+            >
+              {t("repair.undo")}
+            </TwiceButton>
+          )}
+          {error.value !== undefined && <span>{wordsFor(error.value)}</span>}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function Summary({ plan }: { plan: Plan }) {
+  const words = new Map<string, number>();
+  for (const { word } of plan.edits) words.set(word, (words.get(word) ?? 0) + 1);
+  return (
+    <div class="figures">
+      {[...words].map(([word, n]) => (
+        <div key={word} class="figure">
+          <b>{count(n)}</b>
+          <span class="bar tight">
+            <EditIcon word={word} />
+            {maybe("edit", word)}
+          </span>
+        </div>
+      ))}
+      <div class="figure">
+        <b>
+          {bytes(plan.bytes.before)} → {bytes(plan.bytes.after)}
+        </b>
+        <span>{t("sessions.size")}</span>
+      </div>
+      <div class="figure wide">
+        <Findings counts={plan.findings.before} />
+        <span>{t("repair.found")}</span>
+      </div>
+    </div>
+  );
+}
+
+function Row({ row, edits }: { row: PlanRow; edits: readonly EditRow[] }) {
+  if (row.kind === "gap") {
+    return <p class="gap muted">{t("repair.gap", { n: row.count })}</p>;
+  }
+  const before = row.before;
+  const after = row.after?.same === true ? before : row.after;
+  return (
+    <>
+      {row.edits.map((at) => {
+        const edit = edits[at];
+        return edit && <Edit key={at} edit={edit} />;
+      })}
+      <div class={`sides kind-${row.kind}`}>
+        <Side message={before} mark={row.kind === "removed" || row.kind === "changed" ? "minus" : ""} />
+        <Side message={after} bare={row.after?.same === true} mark={row.kind === "added" || row.kind === "changed" ? "plus" : ""} />
+      </div>
+    </>
+  );
+}
+
+function Side(props: { message: Message | null; mark: "minus" | "plus" | ""; bare?: boolean }) {
+  const { message, mark, bare = false } = props;
+  if (message === null) return <div class="side none" />;
+  return (
+    <div class={`side ${mark}`}>
+      {mark !== "" && <span class="mark">{mark === "plus" ? t("repair.plus") : t("repair.minus")}</span>}
+      <MessageHead message={message} />
+      <Parts parts={message.parts} bare={bare} />
+    </div>
+  );
+}
+
+/** One step of a repair: what is done, by which rule, and why. */
+export function Edit({ edit }: { edit: Pick<EditRow, "code" | "name" | "word" | "note"> }) {
+  return (
+    <div class="edit">
+      <span class="badge tone-run">
+        <EditIcon word={edit.word} />
+        <span data-edit={edit.word}>{maybe("edit", edit.word)}</span>
+      </span>
+      <a class="rule" href={link(["rules", edit.code])}>
+        {edit.code} {edit.name}
+      </a>
+      <span>{edit.note}</span>
+    </div>
+  );
+}
+
+function EditIcon({ word }: { word: string }) {
+  return <Icon name={isIcon(word) ? word : "wrench"} />;
+}

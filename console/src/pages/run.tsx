@@ -1,0 +1,372 @@
+/** One run, as it happens: what the reducer says is true, and nothing that it does not say. */
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { ask, path } from "../data/ask.js";
+import { now } from "../data/clock.js";
+import { type Line, LiveRun } from "../data/live.js";
+import { announce, hush } from "../parts/announce.js";
+import { Badge, RunBadge } from "../parts/badge.js";
+import { CopyButton, TwiceButton } from "../parts/button.js";
+import { Empty, Page, wordsFor } from "../parts/frame.js";
+import { Icon, type IconName } from "../parts/icon.js";
+import { Long } from "../parts/long.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
+import { JsonTree, Text } from "../parts/text.js";
+import { link, place, refine } from "../route.js";
+import { type RunSnapshot, type TaskTruth, isFinal } from "../run.js";
+import { clock, count, maybe, span, t } from "../words.js";
+import { CallPanel } from "./run/call.js";
+import { Inspector } from "./run/inspector.js";
+import { keyOf } from "./run/order.js";
+import { Questions } from "./run/questions.js";
+import { Waterfall } from "./run/waterfall.js";
+import { CallCounts } from "./runs.js";
+
+export function RunPage({ id }: { id: string }) {
+  const live = useMemo(() => new LiveRun(id, announce), [id]);
+  useEffect(
+    () => () => {
+      live.close();
+      hush();
+    },
+    [live],
+  );
+  const { run, tasks } = live.shown.value;
+  const line = live.line.value;
+  const tab = place.value.query.get("tab") ?? "calls";
+  const isOver = run?.phase === "ended";
+  // Without a connection nobody knows whether anything still moves.
+  const still = !isOver && line.type !== "connected";
+  const { started } = live.notes;
+  const title = [started?.agent, started?.model].filter(Boolean).join(" · ") || id;
+  const asking = run?.tools.some(({ status }) => status === "awaiting_approval") === true;
+  return (
+    <Page
+      title={title}
+      crumbs={
+        <>
+          <a href={link(["runs"])}>{t("nav.runs")}</a>
+          <span>/</span>
+          <span class="mono">{id}</span>
+          <CopyButton text={id} label={t("copy")} />
+          {started?.session !== undefined && (
+            <a href={link(["sessions", started.session])}>{t("run.session")}</a>
+          )}
+        </>
+      }
+      badge={run && <RunBadge phase={run.phase} outcome={run.outcome} still={still} />}
+      actions={
+        run !== undefined && !isOver ? <StopButton id={id} stopping={run.phase === "stopping"} /> : undefined
+      }
+    >
+      <Connection line={line} isOver={isOver} known={run !== undefined} />
+      {run !== undefined && (
+        <>
+          <Figures live={live} run={run} still={still} />
+          {run.error !== undefined && (
+            <div class="note tone-bad">
+              <Icon name="cross" />
+              <div>
+                <b>{run.error.code ?? t("outcome.failed")}</b>
+                <Text text={run.error.message} />
+              </div>
+            </div>
+          )}
+          {asking && <Questions run={id} />}
+          <Tabs
+            label={t("run.parts")}
+            tabs={[
+              { id: "calls", label: t("run.calls"), count: run.summary.calls },
+              { id: "said", label: t("run.said"), count: run.texts.length },
+              { id: "tasks", label: t("run.tasks"), count: tasks.length },
+              { id: "events", label: t("run.events"), count: live.lines.length + live.left },
+              { id: "more", label: t("run.more") },
+            ]}
+            chosen={tab}
+            choose={(next) => refine({ tab: next })}
+          />
+          <div class="run-tab" aria-busy={!isOver && line.type === "connected"}>
+            {tab === "calls" && <Calls live={live} run={run} still={still} />}
+            {tab === "said" && <Said run={run} />}
+            {tab === "tasks" && <Tasks tasks={tasks} still={still || isOver} />}
+            {tab === "events" && (
+              <TabPanel id="events" class="fill">
+                <Inspector live={live} />
+              </TabPanel>
+            )}
+            {tab === "more" && <More live={live} run={run} />}
+          </div>
+        </>
+      )}
+      {run === undefined && line.type === "over" && <Empty icon="runs" title={t("run.nothing")} />}
+    </Page>
+  );
+}
+
+/** Whether what is shown is what is true now. */
+function Connection({ line, isOver, known }: { line: Line; isOver: boolean; known: boolean }) {
+  switch (line.type) {
+    case "connecting":
+      return known ? null : <p class="muted" role="status">{t("loading")}</p>;
+    case "lost": {
+      if (isOver) return null;
+      const wait = Math.max(0, Math.ceil((line.again - now.value) / 1_000));
+      return (
+        <div class="note tone-warn" role="status" data-line="lost">
+          <Icon name="plug" />
+          <div>
+            <b>{t("run.lost", { at: clock(line.since) })}</b>{" "}
+            {wait > 0 ? t("run.again", { n: wait }) : t("run.trying")}
+            <div class="soft">{t("run.lost.about")}</div>
+          </div>
+        </div>
+      );
+    }
+    case "refused":
+      return (
+        <div class="note tone-bad" role="status">
+          <Icon name="cross" />
+          {line.status === 404 ? t("refused.run_not_found") : t("run.refused", { n: line.status })}
+        </div>
+      );
+    case "connected":
+    case "over":
+      return null;
+  }
+}
+
+function StopButton({ id, stopping }: { id: string; stopping: boolean }) {
+  const error = useSignal<Error | undefined>(undefined);
+  return (
+    <>
+      {error.value !== undefined && <span class="soft">{wordsFor(error.value)}</span>}
+      <TwiceButton
+        icon="stop"
+        sure={t("run.stop.sure")}
+        disabled={stopping}
+        run={async () => {
+          try {
+            await ask(path(["runs", id, "stop"]), { method: "POST", body: {} });
+            error.value = undefined;
+          } catch (trouble) {
+            error.value = trouble as Error;
+          }
+        }}
+      >
+        {stopping ? t("run.stopping") : t("run.stop")}
+      </TwiceButton>
+    </>
+  );
+}
+
+function Figures({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: boolean }) {
+  const { notes } = live;
+  const start = notes.startedAt;
+  const isOver = run.phase === "ended";
+  const end = isOver ? notes.endedAt : still ? notes.lastAt : now.value;
+  const open = run.tools.filter(({ status }) => !isFinal(status)).length;
+  const { usage, summary } = run;
+  return (
+    <div class="figures">
+      <Figure name={isOver ? t("run.took") : t("run.sofar")}>
+        {start === undefined || end === undefined ? "–" : span(end - start)}
+      </Figure>
+      <Figure name={t("run.opencalls")}>{count(open)}</Figure>
+      <Figure name={t("run.calls")}>{count(summary.calls)}</Figure>
+      {summary.available !== undefined && (
+        <Figure name={t("run.available")}>{count(summary.available)}</Figure>
+      )}
+      <Figure name={t("run.tokens.in")}>{count(usage.input)}</Figure>
+      <Figure name={t("run.tokens.cached")}>
+        {usage.input === 0 ? "–" : `${Math.round((usage.cached / usage.input) * 100)} %`}
+      </Figure>
+      <Figure name={t("run.tokens.out")}>{count(usage.output)}</Figure>
+      <div class="figure wide">
+        <CallCounts counts={summary.byStatus as Record<string, number>} total={summary.calls} />
+        <span>{t("run.bystatus")}</span>
+      </div>
+    </div>
+  );
+}
+
+function Figure({ name, children }: { name: string; children: string }) {
+  return (
+    <div class="figure">
+      <b>{children}</b>
+      <span>{name}</span>
+    </div>
+  );
+}
+
+function Calls({ live, run, still }: { live: LiveRun; run: RunSnapshot; still: boolean }) {
+  const chosen = useSignal(place.peek().query.get("call") ?? "");
+  useEffect(() => {
+    if (chosen.value !== (place.peek().query.get("call") ?? "")) refine({ call: chosen.value });
+  }, [chosen.value]);
+  const tool = run.tools.find((one) => keyOf(one) === chosen.value);
+  return (
+    <TabPanel id="calls" class="calls">
+      <section class="panel fill">
+        <Waterfall live={live} run={run} chosen={chosen} still={still} />
+      </section>
+      {tool !== undefined && (
+        <CallPanel
+          key={chosen.value}
+          live={live}
+          run={run}
+          tool={tool}
+          still={still}
+          choose={(key) => (chosen.value = key)}
+        />
+      )}
+    </TabPanel>
+  );
+}
+
+function Said({ run }: { run: RunSnapshot }) {
+  const active = useSignal(0);
+  const { texts } = run;
+  const names = useMemo(
+    () => new Map(run.tools.map(({ call, name }) => [call, name ?? call])),
+    [run.tools],
+  );
+  return (
+    <TabPanel id="said" class="fill">
+      {texts.length === 0 ? (
+        <Empty icon="model" title={run.phase === "ended" ? t("run.silent") : t("run.silent.yet")} />
+      ) : (
+        <section class="panel fill">
+          <Long
+            label={t("run.said")}
+            count={texts.length}
+            height={5}
+            measured
+            stick={run.phase !== "ended"}
+            active={active}
+            row={(index) => {
+              const text = texts[index];
+              if (text === undefined) return null;
+              return (
+                <article class={`said ${text.kind}`} data-stop tabIndex={index === active.value ? 0 : -1}>
+                  <header>
+                    <Icon name={text.kind === "thought" ? "unknown" : "model"} />
+                    {text.kind === "thought" ? t("part.thought") : t("role.assistant")}
+                    {text.parent !== undefined && (
+                      <span class="muted">{t("run.of", { tool: names.get(text.parent) ?? text.parent })}</span>
+                    )}
+                    {!text.complete && run.phase !== "ended" && <span class="muted">{t("run.speaks")}</span>}
+                  </header>
+                  <Text text={text.text} />
+                </article>
+              );
+            }}
+          />
+        </section>
+      )}
+    </TabPanel>
+  );
+}
+
+const TASKS: Readonly<Record<TaskTruth["status"], readonly ["ok" | "run" | "rest" | "warn", IconName]>> = {
+  completed: ["ok", "check"],
+  in_progress: ["run", "dot"],
+  pending: ["rest", "ring"],
+  paused: ["warn", "pause"],
+  unknown: ["rest", "unknown"],
+};
+
+function Tasks({ tasks, still }: { tasks: readonly TaskTruth[]; still: boolean }) {
+  return (
+    <TabPanel id="tasks">
+      {tasks.length === 0 ? (
+        <Empty icon="check" title={t("run.notasks")} />
+      ) : (
+        <section class="panel">
+          <ol class="tasks">
+            {tasks.slice(0, 1_000).map((task, index) => {
+              const [tone, icon] = TASKS[task.status];
+              return (
+                <li key={task.id ?? index}>
+                  <Badge tone={tone} icon={icon} pulse={task.status === "in_progress" && !still}>
+                    <span data-task={task.status}>{maybe("task", task.status)}</span>
+                  </Badge>
+                  <span>{task.status === "in_progress" ? (task.active ?? task.content) : task.content}</span>
+                </li>
+              );
+            })}
+          </ol>
+        </section>
+      )}
+    </TabPanel>
+  );
+}
+
+function More({ live, run }: { live: LiveRun; run: RunSnapshot }) {
+  const { notes } = live;
+  const { counts } = run;
+  return (
+    <TabPanel id="more" class="stack">
+      <section class="panel">
+        <header>
+          <h2>{t("run.log")}</h2>
+        </header>
+        <div class="inside">
+          <dl class="facts">
+            <dt>{t("run.accepted")}</dt>
+            <dd class="num">{count(counts.accepted)}</dd>
+            <dt>{t("run.repeated")}</dt>
+            <dd class="num">{count(counts.repeated)}</dd>
+            <dt>{t("run.late")}</dt>
+            <dd class="num">{count(counts.late)}</dd>
+            <dt>{t("run.missing")}</dt>
+            <dd class="num">{count(counts.missing)}</dd>
+            <dt>{t("run.epoch")}</dt>
+            <dd class="num">{count(run.epoch)}</dd>
+            <dt>{t("run.tokens.reasoning")}</dt>
+            <dd class="num">{count(run.usage.reasoning)}</dd>
+          </dl>
+        </div>
+      </section>
+      {notes.available !== undefined && (
+        <section class="panel">
+          <header>
+            <h2>{t("run.available")}</h2>
+          </header>
+          <div class="inside chips">
+            {notes.available.slice(0, 300).map((name) => (
+              <span key={name} class="rule">
+                {name}
+              </span>
+            ))}
+          </div>
+        </section>
+      )}
+      {[...notes.cards.values()].map((card, index) => (
+        <section key={card.id ?? index} class="panel">
+          <header>
+            <h2>{maybe("card", card.kind)}</h2>
+          </header>
+          <div class="inside">
+            <JsonTree value={card.content.value} />
+          </div>
+        </section>
+      ))}
+      {notes.problems.length > 0 && (
+        <section class="panel">
+          <header>
+            <h2>{t("run.problems")}</h2>
+          </header>
+          <ul class="inside stack">
+            {notes.problems.map((problem, index) => (
+              <li key={index}>
+                {problem.code !== undefined && <span class="rule">{problem.code}</span>} {problem.message}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </TabPanel>
+  );
+}

@@ -1,0 +1,78 @@
+/** The calls of a run as rows: those of a sub-agent below the call they work for. */
+
+import type { ToolTruth } from "../../run.js";
+
+export interface CallRow {
+  readonly tool: ToolTruth;
+  readonly depth: number;
+  /** Whether the row before it belongs to the same message of the model, and the row behind it. */
+  readonly joinedUp: boolean;
+  readonly joinedDown: boolean;
+}
+
+/** A call, in one word. */
+export function keyOf({ call, turn }: { call: string; turn: number }): string {
+  return `${turn} ${call}`;
+}
+
+/** The rows, in order. Whoever names a parent that nobody knows stands at the side of the others. */
+export function rowsOf(tools: readonly ToolTruth[]): readonly CallRow[] {
+  const latest = new Map<string, number>();
+  const children = new Map<number, number[]>();
+  const roots: number[] = [];
+  tools.forEach(({ call }, at) => {
+    if (!latest.has(call)) latest.set(call, at);
+  });
+  tools.forEach((tool, at) => {
+    const parent = tool.parent === undefined ? undefined : latest.get(tool.parent);
+    if (parent === undefined || parent === at || isBelow(tools, latest, parent, at)) roots.push(at);
+    else children.set(parent, [...(children.get(parent) ?? []), at]);
+  });
+  const rows: { tool: ToolTruth; depth: number }[] = [];
+  const stack = roots.reverse().map((at) => ({ at, depth: 0 }));
+  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    const tool = tools[top.at];
+    if (tool !== undefined) rows.push({ tool, depth: top.depth });
+    const below = children.get(top.at) ?? [];
+    for (let at = below.length - 1; at >= 0; at -= 1) {
+      stack.push({ at: below[at] ?? 0, depth: top.depth + 1 });
+    }
+  }
+  const joined = (one: number, other: number) => {
+    const [a, b] = [rows[one], rows[other]];
+    if (a === undefined || b === undefined) return false;
+    return a.depth === 0 && b.depth === 0 && a.tool.turn === b.tool.turn && a.tool.turn > 0;
+  };
+  return rows.map((row, at) => ({
+    ...row,
+    joinedUp: joined(at - 1, at),
+    joinedDown: joined(at, at + 1),
+  }));
+}
+
+/** Whether a call is, over any number of steps, a parent of the one that would be above it. */
+function isBelow(
+  tools: readonly ToolTruth[],
+  latest: ReadonlyMap<string, number>,
+  start: number,
+  goal: number,
+): boolean {
+  let at: number | undefined = start;
+  for (let steps = 0; at !== undefined && steps < 64; steps += 1) {
+    if (at === goal) return true;
+    const parent: string | undefined = tools[at]?.parent;
+    at = parent === undefined ? undefined : latest.get(parent);
+  }
+  return at !== undefined;
+}
+
+/** Round times for an axis: at most so many. */
+export function ticks(length: number, most: number): readonly number[] {
+  if (length <= 0) return [0];
+  const raw = length / most;
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5];
+  const step = steps.find((one) => one >= raw) ?? Math.ceil(raw / 864e5) * 864e5;
+  const all: number[] = [];
+  for (let at = 0; at <= length; at += step) all.push(at);
+  return all;
+}

@@ -1,0 +1,168 @@
+/** Every run, the newest first: how far it is, and how many of its tools are open. */
+
+import { useSignal } from "@preact/signals";
+
+import { ask, path } from "../data/ask.js";
+import { now } from "../data/clock.js";
+import { usePoll } from "../data/poll.js";
+import type { Counts, Paged, RunRow } from "../data/types.js";
+import { RunBadge, StatusBadge } from "../parts/badge.js";
+import { Empty, Loaded, Page } from "../parts/frame.js";
+import { Icon } from "../parts/icon.js";
+import { Long } from "../parts/long.js";
+import { link, place, refine } from "../route.js";
+import { STATUSES, type Status, isFinal } from "../run.js";
+import { ago, count, moment, span, t } from "../words.js";
+
+/** How many open runs are asked about one by one, where the list does not say what is open. */
+const ASKED = 8;
+
+export function RunsPage() {
+  const { known } = usePoll("runs", load, 2_000);
+  const active = useSignal(0);
+  const { query } = place.value;
+  const state = query.get("state") ?? "";
+  const words = (query.get("q") ?? "").toLowerCase();
+  return (
+    <Page
+      title={t("nav.runs")}
+      sub={known.value.value === undefined ? undefined : t("runs.open", { n: opened(known.value.value) })}
+    >
+      <div class="bar">
+        <label class="search">
+          <Icon name="search" />
+          <input
+            class="field"
+            type="search"
+            placeholder={t("runs.search")}
+            aria-label={t("runs.search")}
+            value={query.get("q") ?? ""}
+            onInput={(event) => refine({ q: event.currentTarget.value })}
+          />
+        </label>
+        <div class="chips" role="group" aria-label={t("filter")}>
+          {(["", "open", "ended"] as const).map((one) => (
+            <button
+              key={one}
+              type="button"
+              class="chip"
+              aria-pressed={state === one}
+              onClick={() => refine({ state: one })}
+            >
+              {one === "" ? t("all") : one === "open" ? t("runs.only.open") : t("runs.only.ended")}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Loaded known={known.value}>
+        {(rows) => {
+          const seen = rows.filter((row) => fits(row, state, words));
+          if (seen.length === 0) {
+            return (
+              <Empty icon="runs" title={rows.length === 0 ? t("runs.none") : t("nothing.fits")}>
+                {rows.length === 0 && t("runs.none.how")}
+              </Empty>
+            );
+          }
+          return (
+            <section class="panel fill">
+              <div class="row-head runs-grid" aria-hidden="true">
+                <span>{t("runs.state")}</span>
+                <span>{t("runs.run")}</span>
+                <span>{t("runs.calls")}</span>
+                <span class="right">{t("runs.tokens")}</span>
+                <span class="right">{t("runs.took")}</span>
+                <span class="right">{t("runs.began")}</span>
+              </div>
+              <Long
+                label={t("nav.runs")}
+                count={seen.length}
+                height={2.75}
+                active={active}
+                row={(index) => {
+                  const row = seen[index];
+                  return row && <RunLine row={row} stop={index === active.value} />;
+                }}
+              />
+            </section>
+          );
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+function RunLine({ row, stop }: { row: RunRow; stop: boolean }) {
+  const isOpen = row.state === "open";
+  const until = row.ended ?? now.value;
+  return (
+    <a class="row runs-grid tall" href={link(["runs", row.id])} data-stop tabIndex={stop ? 0 : -1}>
+      <RunBadge phase={isOpen ? "running" : "ended"} outcome={row.outcome ?? undefined} />
+      <span class="cut two">
+        <span class="cut">{[row.agent, row.model].filter(Boolean).join(" · ") || t("runs.gateway")}</span>
+        <span class="cut muted mono">{row.id}</span>
+      </span>
+      <CallCounts counts={row.calls?.by_status} total={row.calls?.total} />
+      <span class="right num soft">{tokens(row.usage)}</span>
+      <span class="right num soft">{span(until - row.started)}</span>
+      <span class="right num soft" title={moment(row.started)}>
+        {ago(row.started, now.value)}
+      </span>
+    </a>
+  );
+}
+
+/** Calls by status: those that are open first, since somebody may wait for them. */
+export function CallCounts(props: { counts: Counts | undefined; total?: number | undefined }) {
+  const { counts, total } = props;
+  if (counts === undefined) return <span class="muted">–</span>;
+  if (total === 0) return <span class="muted">{t("runs.nocalls")}</span>;
+  const known = STATUSES.filter((status) => (counts[status] ?? 0) > 0);
+  const open = openCalls(counts);
+  return (
+    <span class="bar tight">
+      {open > 0 && (
+        <span class="count live" data-open={open}>
+          {t("runs.opencalls", { n: open })}
+        </span>
+      )}
+      {known.map((status) => (
+        <span key={status} class="counted">
+          <b class="num">{count(counts[status] ?? 0)}</b>
+          <StatusBadge status={status} plain still />
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function tokens(usage: Counts | null): string {
+  if (usage === null || (usage.input ?? 0) + (usage.output ?? 0) === 0) return "–";
+  return `${count(usage.input ?? 0)} → ${count(usage.output ?? 0)}`;
+}
+
+function fits(row: RunRow, state: string, words: string): boolean {
+  if (state !== "" && row.state !== state) return false;
+  const all = [row.id, row.session, row.agent, row.model, row.outcome, row.text].join(" ");
+  return words === "" || all.toLowerCase().includes(words);
+}
+
+function opened(rows: readonly RunRow[]): number {
+  return rows.filter(({ state }) => state === "open").length;
+}
+
+/** Open calls of a run. */
+export function openCalls(counts: Counts): number {
+  const open = STATUSES.filter((status: Status) => !isFinal(status));
+  return open.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+}
+
+async function load(signal: AbortSignal): Promise<readonly RunRow[]> {
+  const { data } = await ask<Paged<RunRow>>(path(["runs"], { limit: 500 }), { signal });
+  const silent = data.filter((row) => row.state === "open" && row.calls === null).slice(0, ASKED);
+  const told = await Promise.all(
+    silent.map(({ id }) => ask<RunRow>(path(["runs", id]), { signal }).catch(() => undefined)),
+  );
+  const by = new Map(told.flatMap((row) => (row === undefined ? [] : [[row.id, row] as const])));
+  return data.map((row) => ({ ...row, calls: row.calls ?? by.get(row.id)?.calls ?? null }));
+}

@@ -1,0 +1,263 @@
+/** One session: the conversation, its branches, what is wrong with it, and its records. */
+
+import { useSignal } from "@preact/signals";
+
+import { ask, path } from "../data/ask.js";
+import { now } from "../data/clock.js";
+import { usePoll } from "../data/poll.js";
+import type { Applied, Paged, RunRow, SessionView } from "../data/types.js";
+import { mention } from "../parts/announce.js";
+import { Findings, HealthBadge, RunBadge } from "../parts/badge.js";
+import { CopyButton, TwiceButton } from "../parts/button.js";
+import { Empty, Loaded, Page, wordsFor } from "../parts/frame.js";
+import { Icon } from "../parts/icon.js";
+import { TabPanel, Tabs } from "../parts/tabs.js";
+import { link, place, refine } from "../route.js";
+import { ago, bytes, count, moment, span, t } from "../words.js";
+import { CutView } from "./compaction.js";
+import { CallCounts } from "./runs.js";
+import { Branches } from "./session/branches.js";
+import { Conversation } from "./session/conversation.js";
+import { FindingList } from "./session/findings.js";
+import { Records } from "./session/records.js";
+
+export function SessionPage({ id }: { id: string }) {
+  return id.startsWith("f-") ? <FilePage id={id} /> : <GatewayPage id={id} />;
+}
+
+function FilePage({ id }: { id: string }) {
+  const address = path(["console", "sessions", id]);
+  const { known, again } = usePoll(address, (signal) => ask<SessionView>(address, { signal }), 5_000);
+  const view = known.value.value;
+  const tab = place.value.query.get("tab") ?? "talk";
+  return (
+    <Page
+      title={view?.title ?? view?.session ?? id}
+      crumbs={
+        <>
+          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
+          <span>/</span>
+          <span class="mono cut">{view?.session ?? id}</span>
+          {view !== undefined && <CopyButton text={view.session} label={t("copy")} />}
+        </>
+      }
+      badge={view && <HealthBadge health={view.health} />}
+      actions={view && <Actions id={id} view={view} done={again} />}
+    >
+      <Loaded known={known.value}>
+        {(view) => (
+          <>
+            <Facts view={view} />
+            <Tabs
+              label={t("session.parts")}
+              tabs={[
+                { id: "talk", label: t("session.talk"), count: view.messages ?? undefined },
+                { id: "findings", label: t("session.findings"), count: sum(view.findings) },
+                { id: "tree", label: t("session.tree"), count: view.branches.branch + view.branches.side },
+                { id: "cut", label: t("nav.compaction") },
+                { id: "raw", label: t("session.raw"), count: view.records },
+              ]}
+              chosen={tab}
+              choose={(next) => refine({ tab: next })}
+            />
+            <TabPanel id={tab} class="run-tab">
+              {tab === "talk" && <Conversation key={view.version} id={id} />}
+              {tab === "findings" && <FindingList key={view.version} id={id} />}
+              {tab === "tree" && <Branches key={view.version} id={id} />}
+              {tab === "raw" && <Records key={view.version} id={id} />}
+              {tab === "cut" && (
+                <CutView
+                  key={view.version}
+                  load={(fraction, signal) =>
+                    ask(path(["console", "sessions", id, "compaction"], { fraction }), { signal })
+                  }
+                />
+              )}
+            </TabPanel>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Actions({ id, view, done }: { id: string; view: SessionView; done: () => void }) {
+  const error = useSignal<Error | undefined>(undefined);
+  return (
+    <>
+      {error.value !== undefined && (
+        <span class="soft" role="status">
+          {wordsFor(error.value)}
+        </span>
+      )}
+      {view.undo.available && (
+        <TwiceButton
+          icon="undo"
+          sure={t("repair.undo.sure")}
+          disabled={view.undo.standing === "changed"}
+          run={async () => {
+            error.value = await undo(id);
+            done();
+          }}
+        >
+          {t("repair.undo")}
+        </TwiceButton>
+      )}
+      {sum(view.findings) > 0 && (
+        <a class="button main-one" href={link(["sessions", id, "repair"])}>
+          <Icon name="wrench" />
+          {t("repair.open")}
+        </a>
+      )}
+    </>
+  );
+}
+
+/** Puts back what the last repair replaced. */
+export async function undo(id: string): Promise<Error | undefined> {
+  try {
+    await ask<Applied>(path(["console", "sessions", id, "undo"]), { method: "POST", body: {} });
+    mention(t("repair.undone"));
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function Facts({ view }: { view: SessionView }) {
+  const { calls } = view;
+  return (
+    <>
+      {view.live.is && (
+        <p class="note tone-run">
+          <Icon name="live" />
+          {view.live.who ?? t("sessions.live.about")}
+        </p>
+      )}
+      {view.why != null && (
+        <p class="note tone-warn">
+          <Icon name="warn" />
+          {view.why}
+        </p>
+      )}
+      {view.undo.standing === "changed" && (
+        <p class="note">
+          <Icon name="undo" />
+          {t("repair.changed")}
+        </p>
+      )}
+      <div class="figures">
+        <Figure name={t("sessions.messages")}>{count(view.messages ?? 0)}</Figure>
+        <Figure name={t("session.answered")}>{`${count(calls.answered)} / ${count(calls.total)}`}</Figure>
+        {calls.open > 0 && <Figure name={t("session.open")}>{count(calls.open)}</Figure>}
+        {calls.placeholder > 0 && <Figure name={t("session.placeholders")}>{count(calls.placeholder)}</Figure>}
+        {calls.elsewhere > 0 && <Figure name={t("session.elsewhere")}>{count(calls.elsewhere)}</Figure>}
+        {calls.orphan + calls.duplicate > 0 && (
+          <Figure name={t("session.orphans")}>{count(calls.orphan + calls.duplicate)}</Figure>
+        )}
+        {view.branches.boundaries > 0 && (
+          <Figure name={t("session.boundaries")}>{count(view.branches.boundaries)}</Figure>
+        )}
+        <Figure name={t("sessions.size")}>{bytes(view.size ?? 0)}</Figure>
+        <div class="figure wide">
+          <Findings counts={view.findings} />
+          <span>{t("sessions.findings")}</span>
+        </div>
+      </div>
+      <p class="muted facts-line">
+        {[view.product ?? view.agent, view.agent_version, view.model].filter(Boolean).join(" · ")}
+        {view.path !== undefined && (
+          <>
+            {" · "}
+            <span class="mono">{view.path}</span> <CopyButton text={view.path} label={t("copy")} />
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+function Figure({ name, children }: { name: string; children: string }) {
+  return (
+    <div class="figure">
+      <b>{children}</b>
+      <span>{name}</span>
+    </div>
+  );
+}
+
+/** A session of the gateway: what is known about it are its runs. */
+function GatewayPage({ id }: { id: string }) {
+  const address = path(["sessions", id], { limit: 500 });
+  const { known } = usePoll(
+    address,
+    (signal) => ask<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, { signal }),
+    3_000,
+  );
+  return (
+    <Page
+      title={known.value.value?.session.title || id}
+      crumbs={
+        <>
+          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
+          <span>/</span>
+          <span class="mono">{id}</span>
+          <CopyButton text={id} label={t("copy")} />
+        </>
+      }
+      actions={
+        <a class="button" href={link(["feed"], { session: id })}>
+          <Icon name="feed" />
+          {t("session.requests")}
+        </a>
+      }
+    >
+      <Loaded known={known.value}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty icon="runs" title={t("runs.none")} />
+          ) : (
+            <section class="panel">
+              <table class="table">
+                <thead>
+                  <tr>
+                    <th>{t("runs.state")}</th>
+                    <th>{t("runs.run")}</th>
+                    <th>{t("runs.calls")}</th>
+                    <th class="num">{t("runs.took")}</th>
+                    <th class="num">{t("runs.began")}</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.map((run) => (
+                    <tr key={run.id}>
+                      <td>
+                        <RunBadge phase={run.state === "open" ? "running" : "ended"} outcome={run.outcome ?? undefined} />
+                      </td>
+                      <td>
+                        <a class="mono" href={link(["runs", run.id])}>
+                          {run.id}
+                        </a>
+                      </td>
+                      <td>
+                        <CallCounts counts={run.calls?.by_status} total={run.calls?.total} />
+                      </td>
+                      <td class="num">{span((run.ended ?? now.value) - run.started)}</td>
+                      <td class="num" title={moment(run.started)}>
+                        {ago(run.started, now.value)}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function sum(counts: Readonly<Record<string, number>> | null): number {
+  return Object.values(counts ?? {}).reduce((all, n) => all + n, 0);
+}

@@ -1,0 +1,58 @@
+/** What is wrong with a session, place by place. */
+
+import { useSignal } from "@preact/signals";
+import { useCallback } from "preact/hooks";
+
+import { ask, path } from "../../data/ask.js";
+import type { FindingRow } from "../../data/types.js";
+import { Empty, Trouble } from "../../parts/frame.js";
+import { Long } from "../../parts/long.js";
+import { link } from "../../route.js";
+import { maybe, t } from "../../words.js";
+import { useSlices } from "./slices.js";
+
+export function FindingList({ id }: { id: string }) {
+  const slices = useSlices<FindingRow>(id, (from, limit, signal) =>
+    ask(path(["console", "sessions", id, "findings"], { from, limit }), { signal }),
+  );
+  const active = useSignal(0);
+  const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
+  void slices.changes.value;
+  const total = slices.total.value;
+  if (slices.error.value !== undefined) return <Trouble error={slices.error.value} />;
+  if (total === undefined) return null;
+  if (total === 0) return <Empty icon="check" title={t("session.sound")} />;
+  return (
+    <section class="panel fill">
+      <Long
+        label={t("session.findings")}
+        count={total}
+        height={2.75}
+        active={active}
+        onSeen={seen}
+        row={(index) => {
+          const row = slices.row(index);
+          const tabIndex = index === active.value ? 0 : -1;
+          if (row === undefined) return <div class="row tall" data-stop tabIndex={tabIndex} />;
+          const word = row.fix?.word ?? null;
+          return (
+            <a
+              class="row findings-grid tall"
+              data-stop
+              tabIndex={tabIndex}
+              href={link(["sessions", id], { at: String(row.at ?? 0) })}
+            >
+              <span class="rule">{row.code}</span>
+              <span class="two">
+                <span class="cut">{row.message}</span>
+                <span class="cut muted">{row.name}</span>
+              </span>
+              <span class="soft">{word === null ? t("session.nofix") : maybe("edit", word)}</span>
+              <span class="right muted num">{row.at === null ? "" : `#${row.at}`}</span>
+            </a>
+          );
+        }}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,66 @@
+/** Where the rows of a long list are, when each has a height of its own and most were never seen. */
+
+export class Heights {
+  #heights = new Float64Array(0);
+  #tops = new Float64Array(1);
+  #count = 0;
+  #stale = false;
+
+  /** What a row is taken to be high until it is seen. */
+  constructor(private readonly guess: number) {}
+
+  resize(count: number): void {
+    if (count === this.#count) return;
+    if (count > this.#heights.length) {
+      const grown = new Float64Array(Math.max(count, this.#heights.length * 2)).fill(this.guess);
+      grown.set(this.#heights.subarray(0, this.#count));
+      this.#heights = grown;
+      this.#tops = new Float64Array(grown.length + 1);
+    } else {
+      this.#heights.fill(this.guess, count, this.#count);
+    }
+    this.#count = count;
+    this.#stale = true;
+  }
+
+  /** A row was measured. Returns by how much it is higher than it was taken to be. */
+  set(index: number, height: number): number {
+    const difference = height - (this.#heights[index] ?? height);
+    if (index >= this.#count || Math.abs(difference) < 0.5) return 0;
+    this.#heights[index] = height;
+    this.#stale = true;
+    return difference;
+  }
+
+  top(index: number): number {
+    this.#sum();
+    return this.#tops[Math.min(index, this.#count)] ?? 0;
+  }
+
+  total(): number {
+    return this.top(this.#count);
+  }
+
+  /** The row at a place. */
+  at(place: number): number {
+    this.#sum();
+    let [low, high] = [0, this.#count];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#tops[middle] ?? 0) <= place) low = middle;
+      else high = middle - 1;
+    }
+    return Math.min(low, Math.max(0, this.#count - 1));
+  }
+
+  #sum(): void {
+    if (!this.#stale) return;
+    this.#stale = false;
+    let sum = 0;
+    for (let at = 0; at < this.#count; at += 1) {
+      this.#tops[at] = sum;
+      sum += this.#heights[at] ?? 0;
+    }
+    this.#tops[this.#count] = sum;
+  }
+}

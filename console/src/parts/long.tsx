@@ -1,0 +1,174 @@
+/**
+ * A long list, of which only what can be seen is in the page. Rows may have any height: they are
+ * measured as they come. The arrow keys go from row to row, and one row can be reached with Tab.
+ */
+
+import { type Signal, useSignal } from "@preact/signals";
+import type { ComponentChild, TargetedKeyboardEvent } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import { Heights } from "./heights.js";
+
+export interface LongProps {
+  /** What the list is, for those who do not see it. */
+  label: string;
+  count: number;
+  /** How high a row is, in rem; others are measured. */
+  height: number;
+  measured?: boolean;
+  /** The row that has the focus, or would have it. */
+  active: Signal<number>;
+  /** Draws a row. What takes the focus has `data-stop`. */
+  row: (index: number) => ComponentChild;
+  role?: "list" | "tree" | "log";
+  /** These rows are looked at. */
+  onSeen?: (from: number, to: number) => void;
+  /** Stays at the end while it grows. */
+  stick?: boolean;
+  /** Left and right, for trees. */
+  onSide?: (index: number, side: "left" | "right") => void;
+  class?: string;
+}
+
+/** Rows beyond the edges that are drawn, too. */
+const MARGIN = 6;
+
+export function Long(props: LongProps) {
+  const { label, count, height, measured = false, active, row, onSeen, stick = false } = props;
+  const { role = "list" } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const rem = useMemo(() => parseFloat(getComputedStyle(document.documentElement).fontSize), []);
+  const heights = useMemo(() => new Heights(height * rem), [height, rem]);
+  const top = useSignal(0);
+  const room = useSignal(600);
+  const drawn = useSignal(0);
+  const atEnd = useRef(true);
+  heights.resize(count);
+
+  const first = Math.max(0, heights.at(top.value) - MARGIN);
+  const last = Math.min(count, heights.at(top.value + room.value) + 1 + MARGIN);
+  void drawn.value;
+
+  useEffect(() => onSeen?.(first, last), [first, last, onSeen]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const watch = new ResizeObserver(() => {
+      room.value = element.clientHeight;
+    });
+    watch.observe(element);
+    room.value = element.clientHeight;
+    return () => watch.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    if (!measured || box.current === null) return;
+    const element = box.current;
+    let shift = 0;
+    let changed = false;
+    for (const slot of element.querySelectorAll<HTMLElement>(":scope > .room > .slot")) {
+      const index = Number(slot.dataset.index);
+      const difference = heights.set(index, slot.offsetHeight);
+      if (difference === 0) continue;
+      changed = true;
+      // What is above must not push what is read.
+      if (heights.top(index) + slot.offsetHeight <= element.scrollTop) shift += difference;
+    }
+    if (!changed) return;
+    if (shift !== 0) element.scrollTop += shift;
+    drawn.value += 1;
+  });
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (stick && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+  }, [count, drawn.value, stick]);
+
+  // Whoever comes with a place in the address sees it at once.
+  useEffect(() => {
+    if (active.peek() > 0) show(active.peek());
+  }, []);
+
+  const show = (index: number) => {
+    const element = box.current;
+    if (element === null) return;
+    const [start, end] = [heights.top(index), heights.top(index + 1)];
+    if (start < element.scrollTop) element.scrollTop = start;
+    else if (end > element.scrollTop + element.clientHeight) {
+      element.scrollTop = Math.min(start, end - element.clientHeight);
+    }
+    top.value = element.scrollTop;
+  };
+
+  const focus = (index: number) => {
+    active.value = Math.max(0, Math.min(count - 1, index));
+    show(active.value);
+    requestAnimationFrame(() => {
+      const slot = box.current?.querySelector(`:scope > .room > [data-index="${active.value}"]`);
+      slot?.querySelector<HTMLElement>("[data-stop]")?.focus({ preventScroll: true });
+    });
+  };
+
+  const press = (event: TargetedKeyboardEvent<HTMLDivElement>) => {
+    const target = event.target as HTMLElement;
+    if (!target.hasAttribute("data-stop") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(room.value / (height * rem)) - 1);
+    const steps: Record<string, number | undefined> = {
+      ArrowDown: active.value + 1,
+      ArrowUp: active.value - 1,
+      PageDown: active.value + page,
+      PageUp: active.value - page,
+      Home: 0,
+      End: count - 1,
+    };
+    const next = steps[event.key];
+    if (next !== undefined) {
+      event.preventDefault();
+      focus(next);
+    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      props.onSide?.(active.value, event.key === "ArrowLeft" ? "left" : "right");
+    }
+  };
+
+  const rows: number[] = [];
+  for (let index = first; index < last; index += 1) rows.push(index);
+  // The row with the focus stays, wherever the list is scrolled to.
+  const { value } = active;
+  if (value < count && (value < first || value >= last)) rows.push(value);
+
+  return (
+    <div
+      ref={box}
+      class={`long ${props.class ?? ""}`}
+      onKeyDown={press}
+      onFocusIn={(event) => {
+        const slot = (event.target as HTMLElement).closest<HTMLElement>("[data-index]");
+        if (slot !== null && slot.parentElement?.parentElement === box.current) {
+          active.value = Number(slot.dataset.index);
+        }
+      }}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - 24;
+        top.value = scrollTop;
+      }}
+    >
+      <div class="room" role={role} aria-label={label} style={{ height: `${heights.total()}px` }}>
+        {rows.map((index) => (
+          <div
+            key={index}
+            class="slot"
+            data-index={index}
+            role={role === "list" ? "listitem" : "none"}
+            aria-setsize={role === "list" ? count : undefined}
+            aria-posinset={role === "list" ? index + 1 : undefined}
+            style={{ transform: `translateY(${heights.top(index)}px)` }}
+          >
+            {row(index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

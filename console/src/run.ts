@@ -1,0 +1,3 @@
+/** The reducer of runs: the same package that others embed. */
+
+export * from "../../clients/typescript/src/index.js";

@@ -1,0 +1,73 @@
+//! `GET /v1/console/series`: counts and latencies by the minute.
+
+use std::time::SystemTime;
+
+use foxwedge_core::rules;
+use foxwedge_engine::Fault;
+use serde_json::{Map, Value, json};
+
+use super::{
+    json as reply,
+    watch::{MINUTES, Slot, milliseconds, percentile},
+};
+use crate::{Reply, error, routes::Call, serve::App};
+
+/// Minutes, if nobody says how many.
+const USUAL: usize = 180;
+
+/// `GET /v1/console/series`.
+pub(super) fn answer(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+    let minutes = match call.parameter("minutes")? {
+        None => USUAL,
+        Some(text) => match text.parse::<usize>() {
+            Ok(0) | Err(_) => return Err(error::bad_request("`minutes` is a number from 1 on")),
+            Ok(minutes) => minutes.min(MINUTES),
+        },
+    };
+    let now = milliseconds(SystemTime::now()) / 60_000;
+    let from = (now + 1).saturating_sub(minutes as u64);
+    let slots = app.console.watch.minutes().since(from);
+    let mut total = Slot::default();
+    slots.iter().for_each(|slot| total.join(slot));
+    let minute = |slot: &Slot| {
+        let mut value = told(slot);
+        value["at"] = json!(slot.minute * 60_000);
+        value
+    };
+    Ok(reply(&json!({
+        "step": 60_000,
+        "from": from * 60_000,
+        "to": now * 60_000,
+        "minutes": slots.iter().map(minute).collect::<Vec<Value>>(),
+        "total": told(&total),
+    })))
+}
+
+fn told(slot: &Slot) -> Value {
+    let labels: Vec<String> = rules::ALL.iter().map(|rule| rule.label()).collect();
+    json!({
+        "requests": slot.requests,
+        "status": counts(super::watch::CLASSES, &slot.status),
+        "action": counts(super::watch::ACTIONS, &slot.action),
+        "findings": counts(&labels, &slot.findings),
+        "repairs": counts(&labels, &slot.repairs),
+        "bytes_in": slot.bytes_in,
+        "bytes_out": slot.bytes_out,
+        "first_ms": times(&slot.first),
+        "ms": times(&slot.whole),
+    })
+}
+
+/// Those that are not zero, by name.
+fn counts<S: AsRef<str>>(names: impl IntoIterator<Item = S>, counts: &[u32]) -> Value {
+    let some = names.into_iter().zip(counts).filter(|(_, count)| **count > 0);
+    Value::Object(Map::from_iter(some.map(|(name, n)| (name.as_ref().to_owned(), json!(n)))))
+}
+
+fn times(bins: &[u32]) -> Value {
+    json!({
+        "p50": percentile(bins, 0.5),
+        "p90": percentile(bins, 0.9),
+        "p99": percentile(bins, 0.99),
+    })
+}

@@ -1,0 +1,311 @@
+//! `GET /v1/console/sessions`: the sessions of agents on this machine and those of the gateway, in
+//! one list, the newest first.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use foxwedge_core::rules;
+use foxwedge_engine::{Action, Fault, record::Repair};
+use foxwedge_store::{Filter, Page, SessionRow, Store};
+use serde_json::{Map, Value, json};
+
+use super::{Health, Listed, Scan, SessionFile, ask, json as reply};
+use crate::{Reply, api, error, routes::Call, serve::App};
+
+/// Sessions of the gateway that are in this list.
+const GATEWAY: usize = 1_000;
+
+/// The words for how a session is.
+const HEALTHS: [&str; 7] =
+    ["ok", "losing-history", "bricked", "unreadable", "unknown", "repaired", "refused"];
+
+/// `GET /v1/console/sessions`.
+pub(super) async fn list(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {
+    let limit = call.limit()?;
+    let wanted = Wanted::of(call)?;
+    let after = call.parameter("after")?.map(|text| Place::read(&text)).transpose()?;
+    let seen = ask::files(app, call);
+    let listed = match (ask::machine(app, call), wanted.source) {
+        (Ok(machine), None | Some(Source::File)) => machine.sessions(),
+        (Ok(_), Some(Source::Gateway)) | (Err(_), _) => Listed::default(),
+    };
+    let kept = match wanted.source {
+        None | Some(Source::Gateway) => gateway(app, call).await?,
+        Some(Source::File) => Vec::new(),
+    };
+    let files = listed.files.iter().map(Row::File);
+    let mut rows: Vec<Row<'_>> =
+        files.chain(kept.iter().map(Row::Gateway)).filter(|row| wanted.takes(row)).collect();
+    let mut counts: BTreeMap<&str, usize> = HEALTHS.map(|health| (health, 0)).into();
+    for row in &rows {
+        *counts.entry(row.health()).or_default() += 1;
+    }
+    rows.retain(|row| wanted.health.is_empty() || wanted.health.contains(&row.health()));
+    rows.sort_by_cached_key(|row| std::cmp::Reverse(row.place()));
+    let total = rows.len();
+    rows.retain(|row| after.as_ref().is_none_or(|after| row.place() < *after));
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(|row| row.place().told());
+    let data: Vec<Value> = rows.iter().map(Row::told).collect();
+    Ok(reply(&json!({
+        "data": data,
+        "has_more": more,
+        "next": next,
+        "total": total,
+        "scan": scan(&listed.scan),
+        "counts": counts,
+        "files": seen,
+    })))
+}
+
+/// A session file as JSON.
+pub(super) fn file(file: &SessionFile) -> Value {
+    let looked = file.looked.as_ref();
+    json!({
+        "source": "file",
+        "id": file.id,
+        "session": file.session,
+        "agent": file.agent,
+        "product": file.product,
+        "title": file.title,
+        "project": file.project,
+        "path": file.path,
+        "touched": file.touched,
+        "size": file.size,
+        "messages": looked.map(|looked| looked.messages),
+        "health": looked.map_or("unknown", |looked| looked.health.name()),
+        "why": looked.and_then(|looked| looked.why.as_deref()),
+        "findings": looked.map(|looked| &looked.findings),
+        "repairable": looked.is_some_and(|looked| looked.repairable),
+        "live": file.live,
+        "sub_agent": file.sub_agent,
+        "parent": file.parent,
+        "sub_agents": file.sub_agents,
+    })
+}
+
+/// One object with the members of both.
+pub(super) fn with(mut value: Value, more: Value) -> Value {
+    if let (Value::Object(members), Value::Object(more)) = (&mut value, more) {
+        members.extend(more);
+    }
+    value
+}
+
+fn scan(scan: &Scan) -> Value {
+    let closed = |(path, why): &(String, String)| json!({ "path": path, "why": why });
+    json!({
+        "state": if scan.running { "running" } else { "done" },
+        "looked": scan.looked,
+        "total": scan.total,
+        "began": scan.began,
+        "ended": scan.ended,
+        "closed": scan.closed.iter().map(closed).collect::<Vec<_>>(),
+    })
+}
+
+/// A session of the gateway, and what was found in its requests.
+struct Kept {
+    row: SessionRow,
+    findings: BTreeMap<String, usize>,
+    health: &'static str,
+    live: bool,
+}
+
+/// The newest sessions that the caller may see.
+async fn gateway(app: &App, call: &Call<'_>) -> Result<Vec<Kept>, Fault> {
+    app.engine.recorder().flush().await;
+    let owner = call.owner().map(str::to_owned);
+    let page = || Page { after: None, limit: GATEWAY };
+    let filter = |open| Filter { owner: owner.clone(), session: None, open };
+    let rows = app.store.sessions(filter(None), page()).await.map_err(api::trouble)?;
+    let open = app.store.sessions(filter(Some(true)), page()).await.map_err(api::trouble)?;
+    let open: HashSet<String> = open.into_iter().map(|row| row.id).collect();
+    let mut repairs: HashMap<String, Vec<Arc<Repair>>> = HashMap::new();
+    for repair in app.engine.recorder().repairs().list(call.owner(), None, usize::MAX) {
+        repairs.entry(repair.session.to_string()).or_default().push(repair);
+    }
+    let kept = |row: SessionRow| {
+        let repairs = repairs.remove(&row.id).unwrap_or_default();
+        let mut findings = BTreeMap::new();
+        for noted in repairs.iter().flat_map(|repair| &repair.findings) {
+            *findings.entry(format!("FW{}", noted.code)).or_insert(0) += noted.count;
+        }
+        let refused = |repair: &Arc<Repair>| match repair.action {
+            Action::Observed | Action::Rejected => !repair.findings.is_empty(),
+            Action::None | Action::Fixed => false,
+        };
+        let health = match (findings.is_empty(), repairs.iter().any(refused)) {
+            (true, _) => "ok",
+            (false, true) => "refused",
+            (false, false) => "repaired",
+        };
+        Kept { live: open.contains(&row.id), row, findings, health }
+    };
+    Ok(rows.into_iter().map(kept).collect())
+}
+
+/// A row of the list.
+enum Row<'r> {
+    File(&'r Arc<SessionFile>),
+    Gateway(&'r Kept),
+}
+
+impl Row<'_> {
+    fn place(&self) -> Place {
+        match self {
+            Row::File(file) => Place { touched: file.touched, id: file.id.clone() },
+            Row::Gateway(kept) => Place { touched: kept.row.touched, id: kept.row.id.clone() },
+        }
+    }
+
+    fn health(&self) -> &'static str {
+        match self {
+            Row::File(file) => file.looked.as_ref().map_or("unknown", |l| Health::name(l.health)),
+            Row::Gateway(kept) => kept.health,
+        }
+    }
+
+    fn findings(&self) -> Option<&BTreeMap<String, usize>> {
+        match self {
+            Row::File(file) => file.looked.as_ref().map(|looked| &looked.findings),
+            Row::Gateway(kept) => Some(&kept.findings),
+        }
+    }
+
+    fn told(&self) -> Value {
+        match self {
+            Row::File(one) => file(one),
+            Row::Gateway(kept) => {
+                let more: Map<String, Value> = [
+                    ("source", json!("gateway")),
+                    ("session", json!(kept.row.id)),
+                    ("agent", Value::Null),
+                    ("health", json!(kept.health)),
+                    ("findings", json!(kept.findings)),
+                    ("live", json!(kept.live)),
+                ]
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect();
+                with(api::shape::session(&kept.row), Value::Object(more))
+            }
+        }
+    }
+}
+
+/// Where a row stands: the later it was touched, the higher.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    touched: u64,
+    id: String,
+}
+
+impl Place {
+    fn told(&self) -> String {
+        format!("{}.{}", self.touched, self.id)
+    }
+
+    fn read(text: &str) -> Result<Place, Fault> {
+        let odd = || error::bad_request("`after` is the `next` of another page");
+        let (touched, id) = text.split_once('.').ok_or_else(odd)?;
+        Ok(Place { touched: touched.parse().map_err(|_| odd())?, id: id.to_owned() })
+    }
+}
+
+/// Where sessions come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Source {
+    File,
+    Gateway,
+}
+
+/// Which sessions are wanted.
+struct Wanted {
+    source: Option<Source>,
+    words: Vec<String>,
+    agent: Option<String>,
+    health: Vec<&'static str>,
+    rule: Option<String>,
+    project: Option<String>,
+    live: Option<bool>,
+    sub_agents: bool,
+}
+
+impl Wanted {
+    fn of(call: &Call<'_>) -> Result<Wanted, Fault> {
+        let source = match call.parameter("source")?.as_deref() {
+            None | Some("") => None,
+            Some("file") => Some(Source::File),
+            Some("gateway") => Some(Source::Gateway),
+            Some(_) => return Err(error::bad_request("`source` is `file` or `gateway`")),
+        };
+        let mut health = Vec::new();
+        for word in ask::text(call, "health")?.unwrap_or_default().split(',') {
+            match HEALTHS.iter().find(|one| **one == word) {
+                Some(word) => health.push(*word),
+                None if word.is_empty() => {}
+                None => return Err(error::bad_request("`health` has an unknown word in it")),
+            }
+        }
+        let rule = match ask::text(call, "rule")? {
+            None => None,
+            Some(text) => Some(
+                rules::find(&text)
+                    .ok_or_else(|| error::bad_request("`rule` is no known rule"))?
+                    .label(),
+            ),
+        };
+        let small = |text: Option<String>| text.map(|text| text.to_lowercase());
+        let words = small(ask::text(call, "q")?).unwrap_or_default();
+        Ok(Wanted {
+            source,
+            words: words.split_whitespace().map(str::to_owned).collect(),
+            agent: ask::text(call, "agent")?,
+            health,
+            rule,
+            project: small(ask::text(call, "project")?),
+            live: call.flag("live")?,
+            sub_agents: call.flag("sub_agents")?.unwrap_or(false),
+        })
+    }
+
+    /// Whether a row fits, whatever its health.
+    fn takes(&self, row: &Row<'_>) -> bool {
+        let breaks = |rule: &String| row.findings().is_some_and(|found| found.contains_key(rule));
+        if !self.rule.as_ref().is_none_or(breaks) {
+            return false;
+        }
+        match row {
+            Row::File(file) => {
+                let agent = |agent: &String| *agent == file.agent || *agent == file.product;
+                let folder = file.project.as_deref().unwrap_or_default().to_lowercase();
+                let title = file.title.as_deref().unwrap_or_default();
+                let text = format!("{title}\n{folder}\n{}\n{}", file.session, file.product);
+                (self.sub_agents || !file.sub_agent)
+                    && self.agent.as_ref().is_none_or(agent)
+                    && self.project.as_ref().is_none_or(|part| folder.contains(part))
+                    && self.live.is_none_or(|live| file.live.unwrap_or(false) == live)
+                    && self.has(&text)
+            }
+            Row::Gateway(kept) => {
+                let row = &kept.row;
+                self.agent.is_none()
+                    && self.project.is_none()
+                    && self.live.is_none_or(|live| kept.live == live)
+                    && self.has(&format!("{}\n{}\n{}", row.title, row.id, row.owner))
+            }
+        }
+    }
+
+    fn has(&self, text: &str) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let text = text.to_lowercase();
+        self.words.iter().all(|word| text.contains(word))
+    }
+}

@@ -1,0 +1,182 @@
+//! What was asked of this process: the newest requests, and counts by the minute. In memory, and
+//! never more of it than is said here. No content.
+
+mod ring;
+mod minutes;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use foxwedge_engine::{Face, Noted, Told};
+use http::StatusCode;
+use tokio::sync::watch;
+
+use crate::log::Ended;
+
+pub(super) use minutes::{ACTIONS, CLASSES, Minutes, Slot, percentile};
+pub(super) use ring::Ring;
+
+/// Requests that are remembered, and bytes of them.
+pub(super) const MOST: usize = 2_000;
+const BYTES: usize = 2 << 20;
+
+/// Minutes that are remembered.
+pub(super) const MINUTES: usize = 720;
+
+/// Letters of a name that a client chose.
+const LONGEST: usize = 160;
+
+/// What was asked of this process.
+pub(crate) struct Watch {
+    ring: Mutex<Ring>,
+    minutes: Mutex<Minutes>,
+    /// The number of the newest request.
+    newest: watch::Sender<u64>,
+}
+
+/// A request that is over.
+pub(crate) struct Seen<'s> {
+    pub(crate) at: SystemTime,
+    pub(crate) request: &'s Arc<str>,
+    pub(crate) owner: &'s Arc<str>,
+    pub(crate) face: Face,
+    pub(crate) agent: Option<&'s str>,
+    pub(crate) told: &'s Told,
+    pub(crate) status: StatusCode,
+    pub(crate) first: Duration,
+    pub(crate) whole: Duration,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+    pub(crate) ended: Ended,
+}
+
+/// What is remembered of a request.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// A later one has a higher one.
+    pub(super) number: u64,
+    pub(super) at: u64,
+    pub(super) request: Box<str>,
+    pub(super) owner: Arc<str>,
+    pub(super) face: Face,
+    pub(super) agent: Option<Box<str>>,
+    pub(super) model: Option<Box<str>>,
+    pub(super) upstream: Option<Arc<str>>,
+    pub(super) session: Option<Box<str>>,
+    pub(super) run: Option<Arc<str>>,
+    pub(super) matched: Option<&'static str>,
+    pub(super) action: &'static str,
+    pub(super) findings: Vec<Noted>,
+    pub(super) trouble: Option<&'static str>,
+    pub(super) status: StatusCode,
+    pub(super) first: Duration,
+    pub(super) whole: Duration,
+    pub(super) bytes_in: u64,
+    pub(super) bytes_out: u64,
+    pub(super) ended: Ended,
+}
+
+impl Watch {
+    pub(crate) fn new() -> Watch {
+        // Numbers of a later process are higher.
+        let first = milliseconds(SystemTime::now()).saturating_mul(1_000);
+        let ring = Mutex::new(Ring::new(first, MOST, BYTES));
+        let minutes = Mutex::new(Minutes::new(MINUTES));
+        Watch { ring, minutes, newest: watch::Sender::new(first) }
+    }
+
+    /// A request is over.
+    pub(crate) fn see(&self, seen: Seen<'_>) {
+        let entry = Entry::of(&seen);
+        lock(&self.minutes).count(&entry);
+        let number = lock(&self.ring).push(entry);
+        // Two requests that end together may come here in another order.
+        self.newest.send_if_modified(|newest| {
+            let later = number > *newest;
+            *newest = number.max(*newest);
+            later
+        });
+    }
+
+    /// The newest requests.
+    pub(super) fn ring(&self) -> MutexGuard<'_, Ring> {
+        lock(&self.ring)
+    }
+
+    /// Counts by the minute.
+    pub(super) fn minutes(&self) -> MutexGuard<'_, Minutes> {
+        lock(&self.minutes)
+    }
+
+    /// Says when there is a newer one.
+    pub(super) fn newest(&self) -> watch::Receiver<u64> {
+        self.newest.subscribe()
+    }
+}
+
+impl Entry {
+    fn of(seen: &Seen<'_>) -> Entry {
+        let told = seen.told;
+        let text = |text: &Option<Arc<str>>| text.as_deref().map(cut);
+        Entry {
+            number: 0,
+            at: milliseconds(seen.at),
+            request: cut(seen.request),
+            owner: seen.owner.clone(),
+            face: seen.face,
+            agent: seen.agent.map(cut),
+            model: text(&told.model),
+            upstream: told.upstream.clone(),
+            session: text(&told.session),
+            run: told.run.clone(),
+            matched: told.matched,
+            action: told.action.map_or("failed", |action| action.name()),
+            findings: told.findings.clone(),
+            trouble: told.trouble,
+            status: seen.status,
+            first: seen.first,
+            whole: seen.whole,
+            bytes_in: seen.bytes_in,
+            bytes_out: seen.bytes_out,
+            ended: seen.ended,
+        }
+    }
+
+    /// Its name.
+    pub(super) fn id(&self) -> String {
+        format!("q-{}", self.number)
+    }
+
+    /// The number of a name.
+    pub(super) fn number(id: &str) -> Option<u64> {
+        let digits = id.strip_prefix("q-")?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    }
+
+    fn weight(&self) -> usize {
+        let names = [&self.agent, &self.model, &self.session];
+        let names: usize =
+            names.iter().map(|name| name.as_ref().map_or(0, |name| name.len())).sum();
+        size_of::<Entry>() + self.request.len() + names + self.findings.len() * size_of::<Noted>()
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn milliseconds(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A name that a client chose, not longer than a name should be.
+fn cut(text: &str) -> Box<str> {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().into(),
+        None => text.into(),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
