@@ -13,6 +13,7 @@ mod fault;
 mod guard;
 pub mod http;
 mod upstream;
+mod child;
 mod agent;
 pub mod session;
 pub mod record;

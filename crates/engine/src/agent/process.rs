@@ -2,22 +2,15 @@
 //! about what the lines say.
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
     io,
     path::Path,
     process::{ExitStatus, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
     time::Duration,
 };
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-    sync::mpsc,
+    process::{Child, ChildStdout, Command},
     task::{AbortHandle, JoinHandle, spawn_blocking},
     time::{Instant, sleep_until, timeout},
 };
@@ -26,10 +19,11 @@ use super::{
     lines::{Line, Lines},
     litter::Litter,
 };
-use crate::config::Agent;
+use crate::{
+    child::{self, Force, Input, LastWords, Unread, signal},
+    config::Agent,
+};
 
-/// Bytes of what it says on stderr that are kept for an error message: the last ones.
-const WORDS: usize = 4 << 10;
 /// Bytes that may wait for a process that does not read.
 const UNREAD: usize = 256 << 20;
 /// How long is waited for the rest of the output behind the end of a process, and the other way.
@@ -59,9 +53,8 @@ pub(super) struct Process {
     /// Its number, which is that of its group, too.
     number: Option<u32>,
     lines: Lines<ChildStdout>,
-    sender: mpsc::UnboundedSender<Vec<u8>>,
-    unread: Arc<AtomicUsize>,
-    words: Arc<Mutex<Words>>,
+    input: Input,
+    words: LastWords,
     /// Values that no message may hold.
     secrets: Vec<String>,
     writer: AbortHandle,
@@ -73,14 +66,6 @@ pub(super) struct Process {
     /// When what is missing is not waited for any more.
     until: Option<Instant>,
     litter: Option<Litter>,
-}
-
-/// The last of what it said on stderr.
-#[derive(Debug, Default)]
-struct Words {
-    bytes: VecDeque<u8>,
-    /// Something stood before them.
-    cut: bool,
 }
 
 /// What a process does.
@@ -109,20 +94,17 @@ impl Process {
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let unread = Arc::new(AtomicUsize::new(0));
-        let words = Arc::default();
-        let writer = tokio::spawn(write(stdin, receiver, unread.clone())).abort_handle();
-        let listener = tokio::spawn(listen(stderr, Arc::clone(&words)));
+        let (input, writer) = Input::new(stdin, UNREAD);
+        let words = LastWords::default();
+        let listener = words.listen(stderr);
         Ok(Process {
             child,
             number,
             lines: Lines::new(stdout),
-            sender,
-            unread,
+            input,
             words,
             secrets: secrets(start),
-            writer,
+            writer: writer.abort_handle(),
             listener,
             status: None,
             closed: false,
@@ -136,14 +118,11 @@ impl Process {
     /// # Errors
     /// If too much lies there.
     pub(super) fn tell(&self, line: String) -> Result<(), Deaf> {
-        let mut bytes = line.into_bytes();
-        bytes.push(b'\n');
-        if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > UNREAD {
-            return Err(Deaf);
+        match self.input.tell(line.into_bytes()) {
+            Err(Unread::TooMuch) => Err(Deaf),
+            // Whoever closed its input is about to be gone, and that is told in another way.
+            Ok(()) | Err(Unread::Closed) => Ok(()),
         }
-        // Whoever closed its input is about to be gone, and that is told in another way.
-        let _ = self.sender.send(bytes);
-        Ok(())
     }
 
     /// What it does next. May be dropped while it waits, and loses nothing.
@@ -192,23 +171,7 @@ impl Process {
 
     /// The last of what it said on stderr, fit for a message: without secrets that we know.
     pub(super) fn words(&self) -> String {
-        let bytes: Vec<u8> = {
-            let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-            // Half a word may be half a secret.
-            let whole = words.bytes.iter().position(u8::is_ascii_whitespace);
-            let whole = whole.filter(|_| words.cut);
-            words.bytes.iter().skip(whole.map_or(0, |end| end + 1)).copied().collect()
-        };
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        for secret in &self.secrets {
-            text = text.replace(secret, "[secret]");
-        }
-        let plain: String = text
-            .chars()
-            .map(|c| if c == '\n' { ' ' } else { c })
-            .filter(|c| !c.is_control() && *c != '\u{fffd}')
-            .collect();
-        plain.trim().to_owned()
+        self.words.told(&self.secrets)
     }
 
     /// Ends it: a wish first, then by force, and nothing that it started stays.
@@ -246,33 +209,6 @@ impl Drop for Process {
     }
 }
 
-/// How strongly a process is asked to end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Force {
-    Wish,
-    Kill,
-}
-
-/// A signal for a process and everything it started, which is in its group. A call of the system
-/// and not the command `kill`: it has to work while something is dropped.
-#[cfg(unix)]
-fn signal(number: Option<u32>, force: Force) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    let signal = match force {
-        Force::Wish => Signal::TERM,
-        Force::Kill => Signal::KILL,
-    };
-    let number = number.and_then(|number| i32::try_from(number).ok());
-    if let Some(group) = number.and_then(Pid::from_raw) {
-        // One that is gone already needs none.
-        let _ = kill_process_group(group, signal);
-    }
-}
-
-/// There are no groups: the process itself is killed by its handle.
-#[cfg(not(unix))]
-fn signal(_: Option<u32>, _: Force) {}
-
 fn command(start: &Start<'_>) -> io::Result<Command> {
     let Some((program, first)) = start.agent.command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no command is set"));
@@ -289,35 +225,14 @@ fn command(start: &Start<'_>) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Variables that every agent may see: what programs need to run at all, and what is its own.
-const SEEN: [&str; 15] = [
-    "PATH",
-    "HOME",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "NODE_EXTRA_CA_CERTS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SYSTEMROOT",
-];
-const BEGINNINGS: [&str; 4] = ["LC_", "SSL_", "ANTHROPIC_", "CLAUDE_"];
-
-/// What an agent sees of our environment: keys of others stay here.
+/// What an agent sees of our environment: what every program does, and what is its own.
 fn seen(
     more: &[String],
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
-    all.filter(|(name, _)| {
-        let Some(name) = name.to_str() else { return false };
-        SEEN.contains(&name)
-            || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+    const OWN: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
+    child::seen(all, move |name| {
+        OWN.iter().any(|beginning| name.starts_with(beginning))
             || more.iter().any(|one| one == name)
     })
 }
@@ -338,36 +253,6 @@ fn secrets(start: &Start<'_>) -> Vec<String> {
     // One may be the beginning of another.
     all.sort_by_key(|text| std::cmp::Reverse(text.len()));
     all
-}
-
-/// Writes what waits, for as long as anybody reads it.
-async fn write(
-    mut stdin: ChildStdin,
-    mut receiver: mpsc::UnboundedReceiver<Vec<u8>>,
-    unread: Arc<AtomicUsize>,
-) {
-    while let Some(bytes) = receiver.recv().await {
-        if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
-        unread.fetch_sub(bytes.len(), Ordering::Relaxed);
-    }
-}
-
-/// Keeps the last of what it says.
-async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>) {
-    let mut buffer = vec![0; WORDS];
-    loop {
-        let read = match stderr.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => read,
-        };
-        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.bytes.extend(buffer.iter().take(read));
-        let over = words.bytes.len().saturating_sub(WORDS);
-        words.bytes.drain(..over);
-        words.cut |= over > 0;
-    }
 }
 
 #[cfg(all(test, unix))]

@@ -3,14 +3,7 @@
 //! Programs print things that are no messages; a little of it is overheard. Whoever prints nothing
 //! else, or does not read what it is told, is ended.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData, RoleClient,
@@ -20,9 +13,7 @@ use rmcp::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 use tokio::{
-    io::AsyncWriteExt as _,
-    process::{ChildStdin, ChildStdout},
-    sync::mpsc,
+    process::ChildStdout,
     time::{Instant, sleep_until},
 };
 
@@ -30,6 +21,7 @@ use super::{
     lines::{Line, Lines, MOST},
     process::{Pipes, Process},
 };
+use crate::child::{Input, Unread};
 
 /// Bytes that may wait for a process that does not read.
 const UNREAD: usize = 64 << 20;
@@ -43,8 +35,7 @@ const REST: Duration = Duration::from_secs(2);
 pub(super) struct Pipe {
     process: Arc<Process>,
     lines: Lines<ChildStdout>,
-    sender: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    unread: Arc<AtomicUsize>,
+    input: Option<Input>,
     nonsense: usize,
     /// When what is missing is not waited for any more.
     until: Option<Instant>,
@@ -52,24 +43,20 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn new(process: Arc<Process>, (stdin, stdout): Pipes) -> Pipe {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let unread = Arc::new(AtomicUsize::new(0));
-        // It ends when the sender is dropped, or when the process is.
-        tokio::spawn(write(stdin, receiver, Arc::clone(&unread)));
+        let (input, _) = Input::new(stdin, UNREAD);
         let lines = Lines::new(stdout, MOST);
-        Pipe { process, lines, sender: Some(sender), unread, nonsense: 0, until: None }
+        Pipe { process, lines, input: Some(input), nonsense: 0, until: None }
     }
 
     fn tell(&self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let sender = self.sender.as_ref().ok_or_else(closed)?;
-        let mut bytes = serde_json::to_vec(message)?;
-        bytes.push(b'\n');
-        if self.unread.fetch_add(bytes.len(), Ordering::Relaxed) > UNREAD {
-            self.process.kill_for("it does not read what it is told");
-            return Err(closed());
-        }
-        sender.send(bytes).map_err(|_| closed())
+        let input = self.input.as_ref().ok_or_else(closed)?;
+        input.tell(serde_json::to_vec(message)?).map_err(|unread| {
+            if unread == Unread::TooMuch {
+                self.process.kill_for("it does not read what it is told");
+            }
+            closed()
+        })
     }
 
     /// The message in a line, if there is one. Says nothing of its own: a program that prints
@@ -134,7 +121,7 @@ impl Transport<RoleClient> for Pipe {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.sender = None;
+        self.input = None;
         Ok(())
     }
 }
@@ -162,20 +149,6 @@ fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
 
 fn broken(id: RequestId, why: String) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::internal_error(why, None), Some(id))
-}
-
-/// Writes what waits, for as long as anybody reads it.
-async fn write(
-    mut stdin: ChildStdin,
-    mut receiver: mpsc::UnboundedReceiver<Vec<u8>>,
-    unread: Arc<AtomicUsize>,
-) {
-    while let Some(bytes) = receiver.recv().await {
-        if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
-        unread.fetch_sub(bytes.len(), Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]

@@ -2,25 +2,23 @@
 //! nothing about what is said over the pipes.
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
     io,
     path::Path,
     process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use tokio::{
-    io::AsyncReadExt as _,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
     sync::watch,
     task::JoinHandle,
     time::timeout,
 };
 
-/// Bytes of what it says on stderr that are kept for an error message: the last ones.
-const WORDS: usize = 4 << 10;
+use crate::child::{self, Force, LastWords, signal};
+
 /// How long is waited for the last of what it says on stderr.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long a process may take to end by itself, and again after it was asked to.
@@ -33,19 +31,11 @@ pub(super) struct Process {
     number: Option<u32>,
     /// How it ended, once it has.
     ended: watch::Receiver<Option<String>>,
-    words: Arc<Mutex<Words>>,
+    words: LastWords,
     /// Values that no message may hold.
     secrets: Vec<String>,
     /// Why we ended it, if that was no wish of anybody.
     fault: Mutex<Option<&'static str>>,
-}
-
-/// The last of what it said on stderr.
-#[derive(Debug, Default)]
-struct Words {
-    bytes: VecDeque<u8>,
-    /// Something stood before them.
-    cut: bool,
 }
 
 /// Its input and its output.
@@ -81,8 +71,8 @@ impl Process {
         let stdin = child.stdin.take().ok_or_else(missing)?;
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = child.stderr.take().ok_or_else(missing)?;
-        let words = Arc::default();
-        let listener = tokio::spawn(listen(stderr, Arc::clone(&words)));
+        let words = LastWords::default();
+        let listener = words.listen(stderr);
         let (told, ended) = watch::channel(None);
         // It ends with the process, which is killed when whoever holds this lets go of it.
         tokio::spawn(keep(child, number, listener, told));
@@ -138,23 +128,7 @@ impl Process {
 
     /// The last of what it said on stderr, fit for a message: without secrets that we know.
     pub(super) fn words(&self) -> String {
-        let bytes: Vec<u8> = {
-            let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-            // Half a word may be half a secret.
-            let whole = words.bytes.iter().position(u8::is_ascii_whitespace);
-            let whole = whole.filter(|_| words.cut);
-            words.bytes.iter().skip(whole.map_or(0, |end| end + 1)).copied().collect()
-        };
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        for secret in &self.secrets {
-            text = text.replace(secret, "[secret]");
-        }
-        let plain: String = text
-            .chars()
-            .map(|c| if c == '\n' { ' ' } else { c })
-            .filter(|c| !c.is_control() && *c != '\u{fffd}')
-            .collect();
-        plain.trim().to_owned()
+        self.words.told(&self.secrets)
     }
 }
 
@@ -180,70 +154,12 @@ async fn keep(
     told.send_replace(Some(how));
 }
 
-/// Keeps the last of what it says.
-async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>) {
-    let mut buffer = vec![0; WORDS];
-    loop {
-        let read = match stderr.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => read,
-        };
-        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.bytes.extend(buffer.iter().take(read));
-        let over = words.bytes.len().saturating_sub(WORDS);
-        words.bytes.drain(..over);
-        words.cut |= over > 0;
-    }
-}
-
-/// How strongly a process is asked to end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Force {
-    Wish,
-    Kill,
-}
-
-/// A signal for a process and everything it started, which is in its group. A call of the system:
-/// it has to work while something is dropped.
-#[cfg(unix)]
-fn signal(number: Option<u32>, force: Force) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    let signal = match force {
-        Force::Wish => Signal::TERM,
-        Force::Kill => Signal::KILL,
-    };
-    let number = number.and_then(|number| i32::try_from(number).ok());
-    if let Some(group) = number.and_then(Pid::from_raw) {
-        // One that is gone already needs none.
-        let _ = kill_process_group(group, signal);
-    }
-}
-
-/// There are no groups: the process itself is killed when its handle is dropped.
-#[cfg(not(unix))]
-fn signal(_: Option<u32>, _: Force) {}
-
-/// Variables that every server may see: what programs need to run at all.
-const SEEN: [&str; 27] = [
-    "PATH",
-    "HOME",
+/// Variables that servers may see beside what every program sees.
+const SEEN: [&str; 12] = [
     "USER",
     "LOGNAME",
     "SHELL",
     "TERM",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "NODE_EXTRA_CA_CERTS",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SYSTEMROOT",
     "SYSTEMDRIVE",
     "TEMP",
     "APPDATA",
@@ -253,16 +169,12 @@ const SEEN: [&str; 27] = [
     "HOMEPATH",
     "PROGRAMFILES",
 ];
-const BEGINNINGS: [&str; 3] = ["LC_", "SSL_", "XDG_"];
 
 /// What a server sees of our environment: keys stay here.
 fn seen(
     all: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
-    all.filter(|(name, _)| {
-        let Some(name) = name.to_str() else { return false };
-        SEEN.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-    })
+    child::seen(all, |name| SEEN.contains(&name) || name.starts_with("XDG_"))
 }
 
 #[cfg(test)]

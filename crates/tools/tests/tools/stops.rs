@@ -86,14 +86,14 @@ async fn nothing_is_left_after_the_time_limit() {
     let mut begun = Vec::new();
     for (what, command, count) in STUBBORN {
         let bench = Bench::new();
-        let call = bench.begin("run", json!({ "command": command, "timeout_seconds": 3 }));
+        let call = bench.begin("run", json!({ "command": command, "timeout_seconds": 6 }));
         begun.push((what, bench, call, count));
     }
     for (what, bench, call, count) in begun {
         let pids = pids(&bench, count, &call).await;
         let said = timeout(Duration::from_secs(60), call.task).await.unwrap().unwrap();
         assert_eq!(said.how, How::Failed, "{what}: {said:?}");
-        assert_eq!(said.text, "[no output]\n[killed: it took longer than 3 s]", "{what}");
+        assert_eq!(said.text, "[no output]\n[killed: it took longer than 6 s]", "{what}");
         gone(what, &pids);
     }
 }

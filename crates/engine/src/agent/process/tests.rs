@@ -107,7 +107,7 @@ async fn garbage_is_told_as_it_is_and_the_last_words_are_kept() -> io::Result<()
     assert_eq!(told[..3], ["\u{fffd}\u{fffd}{", "", "{\"a\":"]);
     let last = told.last().map(String::as_str).unwrap_or_default();
     assert!(last.starts_with("gone: it ended with exit status: 1: "), "{last}");
-    assert!(last.ends_with("the [31mreason") && last.len() < WORDS + 100, "{last}");
+    assert!(last.ends_with("the [31mreason") && last.len() < child::WORDS + 100, "{last}");
     assert!(!last.contains("noise 0,") && last.contains("noise 299"), "{last}");
     process.end().await;
     Ok(())
@@ -177,7 +177,7 @@ async fn one_that_does_not_read_keeps_nobody_waiting() -> io::Result<()> {
         assert!(process.tell(line.clone()).is_ok());
     }
     assert_eq!(process.next().await, Told::Line(Line::Whole("here".into())));
-    process.unread.store(UNREAD + 1, Ordering::Relaxed);
+    process.input.pretend(UNREAD + 1);
     assert!(process.tell(line).is_err());
     timeout(LONG, process.end()).await?;
     Ok(())
