@@ -33,6 +33,7 @@ use foxwedge_store::{
 };
 use foxwedge_tools::Toolbox;
 use serde_json::json;
+use tokio::task::spawn_blocking;
 
 pub use entry::Entry;
 pub use error::LoopError;
@@ -349,7 +350,12 @@ impl<S: Store> ToolLoop<S> {
                 continue;
             }
             let owner = run.lease.as_ref().map_or("", |lease| lease.owner.as_str());
-            let authority = match process::is_gone(owner) || live::is_left_by_us(owner, &run.id) {
+            let dead = process::is_gone(owner);
+            if dead {
+                // Whoever was killed could not end what its tools had started.
+                let _ = spawn_blocking(foxwedge_tools::end_orphans).await;
+            }
+            let authority = match dead || live::is_left_by_us(owner, &run.id) {
                 true => Authority::Operator,
                 false => match store.take_over(&run.id, &self.setup.process, TAKEN).await? {
                     Some(lease) => Authority::Holder(lease),

@@ -30,6 +30,7 @@ pub use builtin::{NAMES, UnknownTool};
 pub use interrupt::{Interrupt, Stage, Stop};
 pub use limits::Limits;
 pub use output::{Captured, Output};
+pub use process::end_orphans;
 pub use tool::{About, Answer, Content, Effect, Future, How, Tool, Work};
 pub use toolbox::{Taken, Toolbox};
 pub use workspace::{Workspace, WorkspaceError};

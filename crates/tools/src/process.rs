@@ -68,7 +68,7 @@ impl Process {
         folder: &Path,
         variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     ) -> io::Result<Process> {
-        let mark = digits()?;
+        let mark = format!("{}-{}", tree::maker(), digits()?);
         let mut shell = shell(command);
         shell.current_dir(folder).env_clear();
         // A call within a call bears the marks of both.
@@ -171,6 +171,12 @@ impl Drop for Process {
             }
         }
     }
+}
+
+/// Ends what commands of programs that are dead left running: whoever was killed by force could not
+/// do it. Returns their names. Only on Linux; elsewhere nobody can tell whose they are.
+pub fn end_orphans() -> Vec<String> {
+    tree::end_orphans()
 }
 
 #[cfg(unix)]

@@ -220,10 +220,17 @@ fn allowed(args: &ChatArgs, tools: &Toolbox) -> Result<Allowed, Trouble> {
 /// Opens the store, and closes runs whose process is gone.
 async fn connect(args: &ChatArgs) -> anyhow::Result<Kept> {
     let kept = runs::connect(runs::locate(args.store.as_deref())?).await?;
-    match args.quiet {
-        true => kept.sweep().await.map(|_| kept),
-        false => kept.swept().await,
+    let kept = match args.quiet {
+        true => kept.sweep().await.map(|_| kept)?,
+        false => kept.swept().await?,
+    };
+    // Whoever was killed could not end what its tools had started.
+    let ended = tokio::task::spawn_blocking(foxwedge_tools::end_orphans).await.unwrap_or_default();
+    if !ended.is_empty() && !args.quiet {
+        let names = say::clean(&ended.join(", "));
+        say::note(&format!("ended what a killed run had left at work: {names}"));
     }
+    Ok(kept)
 }
 
 /// The session that is gone on with, if one is.

@@ -4,6 +4,24 @@
 
 #[cfg(target_os = "linux")]
 mod table;
+#[cfg(target_os = "linux")]
+mod orphans;
+
+/// Who starts commands, for the mark of what they start.
+pub(super) fn maker() -> String {
+    #[cfg(target_os = "linux")]
+    return orphans::maker();
+    #[cfg(not(target_os = "linux"))]
+    return std::process::id().to_string();
+}
+
+/// Ends what calls of dead programs left running, and tells their names.
+pub(super) fn end_orphans() -> Vec<String> {
+    #[cfg(target_os = "linux")]
+    return orphans::end();
+    #[cfg(not(target_os = "linux"))]
+    return Vec::new();
+}
 
 /// Everything that a command started. A copy is the same.
 #[derive(Clone, Debug)]

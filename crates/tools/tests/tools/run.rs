@@ -94,7 +94,9 @@ async fn every_call_has_its_own_mark() {
         marks.push(said.text.lines().next().unwrap().to_owned());
     }
     for mark in &marks {
-        let last = mark.rsplit(':').next().unwrap();
+        // Who made it stands in front of what nobody can guess.
+        let (maker, last) = mark.rsplit(':').next().unwrap().rsplit_once('-').unwrap();
+        assert!(maker.starts_with(&std::process::id().to_string()), "{mark}");
         assert!(last.len() == 32 && last.bytes().all(|byte| byte.is_ascii_hexdigit()), "{mark}");
     }
     assert_ne!(marks.first(), marks.last());

@@ -33,7 +33,7 @@ pub(super) struct Entry {
     parent: u32,
     group: u32,
     session: u32,
-    born: u64,
+    pub(super) born: u64,
 }
 
 impl Family {
@@ -101,7 +101,7 @@ impl Family {
     }
 }
 
-fn strike(members: &BTreeMap<u32, Entry>, spared: &mut BTreeSet<u32>) {
+pub(super) fn strike(members: &BTreeMap<u32, Entry>, spared: &mut BTreeSet<u32>) {
     for (number, entry) in members {
         if signal(*number, entry, Signal::KILL) == Sent::Refused {
             spared.insert(*number);
@@ -139,7 +139,7 @@ fn signal(number: u32, entry: &Entry, signal: Signal) -> Sent {
 }
 
 /// All processes that are alive and not older than that.
-fn living(born: u64) -> BTreeMap<u32, Entry> {
+pub(super) fn living(born: u64) -> BTreeMap<u32, Entry> {
     let Ok(folder) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let numbers = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let entries = numbers.filter_map(|number| Some((number, Entry::of(number)?)));
@@ -147,15 +147,21 @@ fn living(born: u64) -> BTreeMap<u32, Entry> {
 }
 
 fn is_marked(number: u32, finder: &Finder<'_>) -> bool {
-    let Ok(file) = File::open(format!("/proc/{number}/environ")) else { return false };
+    finder.find(&variables(number)).is_some()
+}
+
+/// The variables of a process; none, if it is not ours to look at.
+pub(super) fn variables(number: u32) -> Vec<u8> {
     let mut variables = Vec::new();
-    // What was read before something went wrong counts.
-    let _ = file.take(VARIABLES).read_to_end(&mut variables);
-    finder.find(&variables).is_some()
+    if let Ok(file) = File::open(format!("/proc/{number}/environ")) {
+        // What was read before something went wrong counts.
+        let _ = file.take(VARIABLES).read_to_end(&mut variables);
+    }
+    variables
 }
 
 impl Entry {
-    fn of(number: u32) -> Option<Entry> {
+    pub(super) fn of(number: u32) -> Option<Entry> {
         let text = fs::read(format!("/proc/{number}/stat")).ok()?;
         Entry::parse(&String::from_utf8_lossy(&text))
     }
@@ -176,7 +182,7 @@ impl Entry {
         Some(Entry { name: name.to_owned(), state, parent, group, session, born })
     }
 
-    fn is_alive(&self) -> bool {
+    pub(super) fn is_alive(&self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
 }
