@@ -10,6 +10,7 @@ use std::{
 };
 
 use rustix::{
+    process::Pid,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
@@ -57,6 +58,7 @@ impl Desk {
             .env("HOME", folder.as_ref())
             .env("TERM", "xterm-256color")
             .env("LANG", "C.UTF-8")
+            .env("ESCDELAY", "1000")
             .env("PS1", format!("{PROMPT} "))
             .env("FOXWEDGE_STORE", folder.path("store.db"))
             .current_dir(folder.path("work"))
@@ -102,7 +104,7 @@ impl Desk {
     pub(crate) fn press_slowly(&mut self, keys: &str) {
         for byte in keys.as_bytes() {
             self.keyboard.write_all(&[*byte]).unwrap();
-            // Long enough for a read of its own, short enough to belong together.
+            // Long enough for a read of its own; `ESCDELAY` says that it still belongs together.
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -175,18 +177,23 @@ impl Desk {
         resize(&self.keyboard, width, height);
     }
 
-    /// The id of the program that was started last, by the name of its folder.
-    pub(crate) fn pid(&self) -> rustix::process::Pid {
-        let parent = self.shell.id().to_string();
-        let found = fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
+    /// The id of the program.
+    pub(crate) fn pid(&self) -> Pid {
+        let shell = Pid::from_child(&self.shell);
+        *self.children(shell).first().expect("the program runs")
+    }
+
+    /// What a process started and has not ended.
+    pub(crate) fn children(&self, parent: Pid) -> Vec<Pid> {
+        let parent = parent.as_raw_nonzero().to_string();
+        let child = |entry: fs::DirEntry| {
+            let id: i32 = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // `pid (name) state parent …`
-            let (head, tail) = stat.rsplit_once(')')?;
-            let of_shell = tail.split_whitespace().nth(1) == Some(parent.as_str());
-            (of_shell && head.contains("foxwedge")).then_some(name)?.parse::<i32>().ok()
-        });
-        rustix::process::Pid::from_raw(found.expect("the program runs")).unwrap()
+            // `id (name) state parent …`
+            let (_, behind) = stat.rsplit_once(')')?;
+            (behind.split_whitespace().nth(1)? == parent).then(|| Pid::from_raw(id))?
+        };
+        fs::read_dir("/proc").unwrap().flatten().filter_map(child).collect()
     }
 
     /// Whether text of ours hides the cursor.

@@ -2,6 +2,7 @@
 //! the other one. What it draws is read by an emulator, so that a test sees what a person would see.
 
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../../store/tests/store/temporary.rs"]
 mod temporary;

@@ -2,6 +2,8 @@
 
 use std::{thread, time::Duration};
 
+use rustix::process::{Signal, kill_process, kill_process_group};
+
 use crate::desk::Desk;
 
 const SLEEP: &str = "call run with {\"command\":\"echo begun; sleep 600\"}\r";
@@ -102,8 +104,13 @@ fn a_killed_process_loses_nothing_that_was_finished() {
     desk.see("queued: this waits");
     // It is in the store before the process is gone, but not at the same moment.
     thread::sleep(Duration::from_millis(300));
-    rustix::process::kill_process(desk.pid(), rustix::process::Signal::KILL).unwrap();
+    let tools = desk.children(desk.pid());
+    kill_process(desk.pid(), Signal::KILL).unwrap();
     assert_eq!(desk.code(), 137);
+    // Nobody is left to end them.
+    for tool in tools {
+        let _ = kill_process_group(tool, Signal::KILL);
+    }
     desk.shell("stty sane");
     desk.chat("--continue --yes");
     let screen = desk.see("queued: this waits");

@@ -97,3 +97,23 @@ fn commands_are_listed_and_carried_out() {
     desk.press("think about it\r");
     desk.see("┊ ");
 }
+
+#[test]
+fn much_that_is_typed_at_once_arrives_whole() {
+    let mut desk = Desk::new();
+    desk.chat("");
+    desk.ready();
+    // More than one reading takes, and nothing comes behind it.
+    desk.press(&format!("{}END", "many words ".repeat(300)));
+    desk.see("END");
+    // The same as a paste.
+    desk.press("\u{15}");
+    desk.press(&format!(
+        "\u{1b}[200~{}LAST\u{1b}[201~",
+        "pasted words, and more of them, and even more of them, until the line ends\n"
+            .repeat(2_000)
+    ));
+    desk.see("LAST");
+    desk.press("\r");
+    desk.see("… 1981 more lines");
+}

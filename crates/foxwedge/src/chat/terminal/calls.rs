@@ -14,8 +14,8 @@ use crate::{
 
 /// Columns of a tool's name that are drawn.
 const NAME: usize = 40;
-/// Columns of what a call works on that stay, however narrow the terminal is.
-const LEAST: usize = 8;
+/// Fewer columns of what a call works on say nothing.
+const LEAST: usize = 6;
 /// Lines of what a call said that are shown.
 const SAID: usize = 5;
 /// Lines of a change that are shown.
@@ -171,9 +171,9 @@ impl Call {
         let indent = "  ".repeat(self.depth);
         let name = fit(&clean(&self.name), NAME.min(columns / 2));
         let fixed = indent.len() + width(&name) + width(&mark.words) + 6;
-        let room = columns.saturating_sub(fixed).max(LEAST.min(columns / 3));
+        let room = columns.saturating_sub(fixed);
         let row = Row::of(mark.style, &format!("{indent}{} ", mark.sign)).with(BOLD, &name);
-        let row = match self.about.is_empty() {
+        let row = match self.about.is_empty() || room < LEAST.min(width(&self.about)) {
             true => row,
             false => row.with(Style::new(), &format!("  {}", fit(&self.about, room))),
         };
@@ -325,7 +325,7 @@ mod tests {
             calls.open(&tool(&n.to_string()), &"read".into(), None, None, 0);
         }
         let rows = live(&calls, 20, 4);
-        assert_eq!(rows, ["● run  make  runnin…", "  second", "○ read  pending", "  and 6 more"]);
+        assert_eq!(rows, ["● run  running 3.0s", "  second", "○ read  pending", "  and 6 more"]);
         assert!(calls.at_work());
     }
 }

@@ -415,7 +415,9 @@ mod tests {
 
     #[test]
     fn a_view_is_wrapped_and_has_the_cursor() {
-        let table: [(&str, (usize, usize), &[&str], (usize, usize)); 9] = [
+        // The text, width and height, the rows, and the cursor.
+        type Case = (&'static str, (usize, usize), &'static [&'static str], (usize, usize));
+        let table: [Case; 9] = [
             ("|", (10, 3), &[""], (0, 0)),
             ("abc|", (10, 3), &["abc"], (0, 3)),
             ("abcdef|", (4, 9), &["abc", "def"], (1, 3)),

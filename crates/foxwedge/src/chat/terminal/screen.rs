@@ -1,6 +1,9 @@
 //! What the terminal shows and what keys mean, as a state and functions of it. No clock, no files:
 //! the time comes in with what happens, in milliseconds.
 
+mod asking;
+mod stopping;
+mod completing;
 mod told;
 mod words;
 
@@ -286,29 +289,6 @@ impl Screen {
         pressed
     }
 
-    /// Somebody has to be asked.
-    pub(super) fn ask(&mut self, ask: Ask) {
-        self.asks.push_back(ask);
-    }
-
-    /// What stands on the screen has been drawn.
-    pub(super) fn drawn(&mut self, now: u64) {
-        if self.stage == Stage::New && !self.asks.is_empty() {
-            self.stage = Stage::Seen(now);
-        }
-    }
-
-    /// Whether a key is an answer to the question.
-    pub(super) fn is_armed(&self, now: u64) -> bool {
-        match self.stage {
-            Stage::New | Stage::Why(_) => false,
-            Stage::Seen(since) => {
-                self.editor.is_empty() && now >= since.max(self.typed_at).saturating_add(QUIET)
-            }
-            Stage::Turned => true,
-        }
-    }
-
     /// When what is shown changes by itself.
     pub(super) fn next_change(&self, now: u64) -> Option<u64> {
         let hint = self.hint.as_ref().map(|(_, until)| *until);
@@ -430,146 +410,6 @@ impl Screen {
     /// What waits, without what is on its way.
     pub(super) fn waiting(&self) -> &[String] {
         self.queue.get(usize::from(self.sending)..).unwrap_or_default()
-    }
-
-    fn interrupt(&mut self, now: u64) -> Vec<Act> {
-        match self.work {
-            Work::Busy { presses: 2.., .. } => vec![Act::Leave(130)],
-            Work::Busy { .. } => self.press(),
-            Work::Idle if !self.editor.is_empty() => {
-                self.editor.take();
-                self.interrupted_at = Some(now);
-                self.hint("cleared; the up arrow brings it back", now);
-                Vec::new()
-            }
-            Work::Idle => match self.interrupted_at {
-                Some(at) if now.saturating_sub(at) <= TWICE => vec![Act::Leave(0)],
-                Some(_) | None => {
-                    self.interrupted_at = Some(now);
-                    self.hint("press Ctrl-D or Ctrl-C again to leave", now);
-                    Vec::new()
-                }
-            },
-        }
-    }
-
-    fn escape(&mut self, now: u64) -> Vec<Act> {
-        if let Stage::Why(aside) = &self.stage {
-            let aside = aside.clone();
-            self.editor.set(&aside);
-            self.stage = Stage::Turned;
-            return Vec::new();
-        }
-        match self.work {
-            // More than force there is not, and nobody leaves by an Esc.
-            Work::Busy { presses: 2.., .. } => Vec::new(),
-            Work::Busy { .. } => self.press(),
-            Work::Idle => {
-                let again = self.esc_at.is_some_and(|at| now.saturating_sub(at) <= TWICE);
-                self.esc_at = (!again).then_some(now);
-                if !self.editor.is_empty() && again {
-                    self.editor.take();
-                    self.hint("cleared; the up arrow brings it back", now);
-                } else if !self.editor.is_empty() {
-                    self.hint("Esc again clears the input", now);
-                }
-                Vec::new()
-            }
-        }
-    }
-
-    fn press(&mut self) -> Vec<Act> {
-        if let Work::Busy { presses, .. } = &mut self.work {
-            *presses += 1;
-        }
-        vec![Act::Press]
-    }
-
-    fn answer(&mut self, key: &Key) -> Vec<Act> {
-        let Some(ask) = self.asks.front() else { return Vec::new() };
-        let (decision, always) = match key {
-            Key::Char('y' | 'Y') => (Decision::Allow, None),
-            Key::Char('a' | 'A') => (Decision::Allow, Some(ask.tool.clone())),
-            Key::Char('n' | 'N') => (Decision::Deny(None), None),
-            Key::Char('t' | 'T') => {
-                self.stage = Stage::Why(self.editor.put_aside());
-                return Vec::new();
-            }
-            // Somebody turned to the question, and back.
-            Key::Tab => {
-                self.stage = Stage::Seen(self.typed_at);
-                return Vec::new();
-            }
-            _ => return Vec::new(),
-        };
-        self.decide(decision, always)
-    }
-
-    /// Somebody types why not.
-    fn why(&mut self, key: &Key) -> Vec<Act> {
-        match self.editor.press(key) {
-            Edited::Yes | Edited::No | Edited::Full => Vec::new(),
-            Edited::Sent => {
-                let why = self.editor.put_aside().trim().to_owned();
-                self.decide(Decision::Deny((!why.is_empty()).then_some(why)), None)
-            }
-        }
-    }
-
-    fn decide(&mut self, decision: Decision, always: Option<String>) -> Vec<Act> {
-        let Some(ask) = self.asks.front().cloned() else { return Vec::new() };
-        self.drop_ask();
-        let mut acts = vec![Act::Decide { number: ask.number, decision, always: always.clone() }];
-        // Those that wait behind it are allowed by the same word.
-        while let Some(tool) = &always
-            && let Some(next) = self.asks.front().filter(|next| next.tool == *tool)
-        {
-            acts.push(Act::Decide { number: next.number, decision: Decision::Allow, always: None });
-            self.drop_ask();
-        }
-        acts
-    }
-
-    /// Nobody wants to know any more.
-    fn forget_ask(&mut self, call: &str) {
-        if self.asks.front().is_some_and(|ask| ask.call == call) {
-            self.drop_ask();
-        } else {
-            self.asks.retain(|ask| ask.call != call);
-        }
-    }
-
-    /// The first question is over. What was in the editor before stands in it again.
-    fn drop_ask(&mut self) {
-        self.asks.pop_front();
-        if let Stage::Why(aside) = std::mem::replace(&mut self.stage, Stage::New) {
-            self.editor.take();
-            self.editor.set(&aside);
-        }
-    }
-
-    /// Completes a command as far as there is one way only.
-    fn complete(&mut self) {
-        let found = self.completions();
-        let Some(first) = found.first() else { return };
-        let common = found.iter().fold(first.as_str(), |common, name| {
-            let same = common.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-            common.get(..same).unwrap_or_default()
-        });
-        let text = if found.len() == 1 { format!("{common} ") } else { common.to_owned() };
-        self.editor.set(&text);
-    }
-
-    /// The commands that begin like what was typed.
-    fn completions(&self) -> Vec<String> {
-        self.listed().map(|(name, _)| name.clone()).collect()
-    }
-
-    /// The commands that begin like what was typed, with what they do.
-    pub(super) fn listed(&self) -> impl Iterator<Item = &(String, String)> {
-        let typed = self.editor.text();
-        let typing = typed.starts_with('/') && !typed.contains(char::is_whitespace);
-        self.commands.iter().filter(move |(name, _)| typing && name.starts_with(typed))
     }
 
     fn hint(&mut self, text: &str, now: u64) {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    thread,
+    env, thread,
     time::{Duration, Instant},
 };
 
@@ -11,8 +11,10 @@ use tokio::{sync::mpsc, time::timeout_at};
 
 use crate::chat::terminal::keys::{Gather, Key};
 
-/// How long the rest of a sequence may take.
+/// How long the rest of a sequence may take, unless `ESCDELAY` says otherwise: a line may be slow.
 const REST: Duration = Duration::from_millis(50);
+/// The most that it may say.
+const LONGEST: u64 = 5_000;
 
 /// Something from the keyboard or the terminal.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub(super) struct Input {
     gather: Gather,
     /// When what is gathered came.
     since: Instant,
+    rest: Duration,
     ready: VecDeque<Typed>,
     gone: bool,
 }
@@ -44,8 +47,10 @@ impl Input {
                 }
             }
         });
+        let said = env::var("ESCDELAY").ok().and_then(|delay| delay.trim().parse().ok());
+        let rest = said.map_or(REST, |delay: u64| Duration::from_millis(delay.min(LONGEST)));
         let (gather, since) = (Gather::default(), Instant::now());
-        Input { events, gather, since, ready: VecDeque::new(), gone: false }
+        Input { events, gather, since, rest, ready: VecDeque::new(), gone: false }
     }
 
     /// Waits for the next one. Nothing is lost if it is not waited for to the end.
@@ -58,7 +63,7 @@ impl Input {
                 std::future::pending::<()>().await;
             }
             let event = match self.gather.waits() {
-                true => timeout_at((self.since + REST).into(), self.events.recv()).await,
+                true => timeout_at((self.since + self.rest).into(), self.events.recv()).await,
                 false => Ok(self.events.recv().await),
             };
             match event {
@@ -74,7 +79,7 @@ impl Input {
 
     fn take(&mut self, event: Event, at: Instant) {
         // It may have waited in the channel: the times decide what belongs together.
-        if self.gather.waits() && at > self.since + REST {
+        if self.gather.waits() && at > self.since + self.rest {
             self.expire();
         }
         match event {

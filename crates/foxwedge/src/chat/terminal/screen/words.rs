@@ -26,7 +26,8 @@ impl Screen {
             rows.extend(row.wrap(self.width, "  "));
         }
         if let Some(more @ 1..) = lines.count().checked_sub(LINES) {
-            rows.push(Row::of(DIM, &format!("  … {} more", count(more, "line"))));
+            let s = if more == 1 { "" } else { "s" };
+            rows.push(Row::of(DIM, &format!("  … {more} more line{s}")));
         }
         self.say(Block::Prompt, rows);
     }

@@ -128,7 +128,7 @@ fn whatever_the_size_it_fits_and_the_cursor_is_in_it() {
 #[test]
 fn small_terminals_keep_what_matters() {
     assert_snapshot!(crowded(20, 6).below(), @r"
-    ● run  cargo…  run…
+    ● run  running 3.0s
       error: no
     ⠋ working 3s · Esc…
     > half a 
