@@ -46,9 +46,9 @@ use queue::{Beginning, Queue};
 use recording::Place;
 use waiting::{Claimed, Waiting};
 
+pub(crate) use live::again;
 pub use recording::Recording;
 pub use repairs::{Repair, Repairs};
-pub(crate) use live::again;
 pub(crate) use side::Side;
 
 /// How long somebody who looks waits for what is about to be written.

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-pub(crate) use foxwedge_store::process::{began, is_alive};
 use foxwedge_store::process::name;
+pub(crate) use foxwedge_store::process::{began, is_alive};
 
 /// A process in words: ``process 12 (`claude`)``.
 pub(super) fn described(id: u32) -> String {
