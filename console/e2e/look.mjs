@@ -1,11 +1,13 @@
-/** Takes pictures of every page in both themes: `node e2e/look.mjs FOLDER [only]`. */
+/** Takes pictures of every page in both themes: `node e2e/look.mjs FOLDER [PAGES] [en|zh] [WIDTHxHEIGHT]`. */
 
 import { mkdirSync } from "node:fs";
 
 import { launch, openPage } from "./parts/browser.mjs";
 import { startMade } from "./parts/made.mjs";
 
-const [folder = "build/look", only = "", language = "en"] = process.argv.slice(2);
+const [folder = "build/look", only = "", language = "en", size = "1360x860"] =
+  process.argv.slice(2);
+const [width, height] = size.split("x").map(Number);
 mkdirSync(folder, { recursive: true });
 
 const PAGES = [
@@ -30,7 +32,11 @@ const PAGES = [
 const site = await startMade();
 const browser = await launch();
 for (const theme of ["light", "dark"]) {
-  const { page, troubles } = await openPage(browser, { colorScheme: theme, locale: language === "zh" ? "zh-CN" : "en-US" });
+  const { page, troubles } = await openPage(browser, {
+    colorScheme: theme,
+    locale: language === "zh" ? "zh-CN" : "en-US",
+    viewport: { width, height },
+  });
   for (const [name, hash] of PAGES) {
     if (only !== "" && !only.split(",").includes(name)) continue;
     await page.goto(`${site.url}${hash}`);

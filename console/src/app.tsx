@@ -23,8 +23,21 @@ import { type Theme, choose, language, theme } from "./settings.js";
 import { type Word, clock, t } from "./words.js";
 
 const NAV: readonly (readonly [Word, readonly (readonly [string, IconName, Word])[]])[] = [
-  ["nav.histories", [["sessions", "sessions", "nav.sessions"], ["compaction", "compaction", "nav.compaction"]]],
-  ["nav.now", [["runs", "runs", "nav.runs"], ["feed", "feed", "nav.feed"], ["metrics", "metrics", "nav.metrics"]]],
+  [
+    "nav.histories",
+    [
+      ["sessions", "sessions", "nav.sessions"],
+      ["compaction", "compaction", "nav.compaction"],
+    ],
+  ],
+  [
+    "nav.now",
+    [
+      ["runs", "runs", "nav.runs"],
+      ["feed", "feed", "nav.feed"],
+      ["metrics", "metrics", "nav.metrics"],
+    ],
+  ],
 ];
 
 export function App() {
@@ -39,10 +52,14 @@ export function App() {
   }, [where]);
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        main.current?.focus();
-      }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
         {t("skip")}
       </a>
       <Rail page={path[0] ?? "sessions"} />
@@ -126,9 +143,19 @@ function Server() {
   const state = server.value;
   switch (state.type) {
     case "unknown":
-      return <span class="server muted"><Icon name="ring" />{t("server.unknown")}</span>;
+      return (
+        <span class="server muted">
+          <Icon name="ring" />
+          {t("server.unknown")}
+        </span>
+      );
     case "up":
-      return <span class="server up" role="status"><Icon name="plug" />{t("server.up")}</span>;
+      return (
+        <span class="server up" role="status">
+          <Icon name="plug" />
+          {t("server.up")}
+        </span>
+      );
     case "down":
       return (
         <span class="server down" role="status">
@@ -140,7 +167,11 @@ function Server() {
 }
 
 const THEMES: readonly Theme[] = ["system", "light", "dark"];
-const THEME_ICONS: Readonly<Record<Theme, IconName>> = { system: "auto", light: "sun", dark: "moon" };
+const THEME_ICONS: Readonly<Record<Theme, IconName>> = {
+  system: "auto",
+  light: "sun",
+  dark: "moon",
+};
 const THEME_WORDS: Readonly<Record<Theme, Word>> = {
   system: "theme.system",
   light: "theme.light",

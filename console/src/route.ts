@@ -18,7 +18,10 @@ export function parse(hash: string): Place {
 }
 
 /** The address of a place. */
-export function link(path: readonly string[], query: Readonly<Record<string, string>> = {}): string {
+export function link(
+  path: readonly string[],
+  query: Readonly<Record<string, string>> = {},
+): string {
   const search = new URLSearchParams(
     Object.entries(query).filter(([, value]) => value !== ""),
   ).toString();

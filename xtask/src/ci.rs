@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Outcome, clients, gateway, live, mcp, postgres, sdks, tidy, transcript, uis, workspace,
+    Outcome, clients, console, gateway, live, mcp, postgres, sdks, tidy, transcript, uis, workspace,
 };
 
 /// Runs all of it; the first failure ends it.
@@ -29,6 +29,8 @@ pub(crate) fn run() -> Outcome {
     sdks::run(&[])?;
     eprintln!("\n── clients");
     clients::run(&[])?;
+    eprintln!("\n── console");
+    console::run(&[])?;
     eprintln!("\n── uis");
     uis::run(&[])?;
     eprintln!("\n── gateway");

@@ -18,6 +18,7 @@ mod gateway;
 mod live;
 mod mcp;
 mod clients;
+mod console;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,8 @@ usage: cargo xtask <task>
                       official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
   clients [--logs N] [--seed S]
                       the TypeScript package is built and tested, and its reducer compared with ours on N random logs
+  console [--write]   the page of the gateway is built, compared with the build that is kept, and tried in a browser;
+                      or the new build is kept
   uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
   gateway [--foxwedge BINARY]
                       SDKs and agents of others talk to `foxwedge serve`, across formats; see docs/gateway/clients.md
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         ["live", rest @ ..] => live::run(rest),
         ["mcp", rest @ ..] => mcp::run(rest),
         ["clients", rest @ ..] => clients::run(rest),
+        ["console", rest @ ..] => console::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["chaos", rest @ ..] => chaos::run(rest),

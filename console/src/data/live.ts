@@ -56,7 +56,10 @@ export class LiveRun {
     this.notes = new Notes(tell);
     // A log may begin anywhere in a long run, so that a lot may wait.
     this.#session = createSession({ onEffect: this.notes.hear, limits: { waiting: 200_000 } });
-    this.#ends.push(keepTime(this.#session), this.#session.subscribe(() => this.#plan()));
+    this.#ends.push(
+      keepTime(this.#session),
+      this.#session.subscribe(() => this.#plan()),
+    );
     void this.#follow();
   }
 
@@ -72,6 +75,8 @@ export class LiveRun {
     const options = {
       session: this.#session,
       signal,
+      // Where events come in any order, the end is not the last of them: the reducer says when.
+      until: "abort" as const,
       headers: headers(),
       backOff: { first: 400, most: 8_000 },
       fetch: (address: string, init: RequestInit) =>
@@ -87,6 +92,11 @@ export class LiveRun {
           this.#keep(happened.data);
           break;
         case "disconnected": {
+          if (this.#isOver()) {
+            this.line.value = { type: "over" };
+            this.#plan();
+            return;
+          }
           isDown();
           const known = this.line.peek();
           const since = known.type === "lost" ? known.since : Date.now();
@@ -104,6 +114,10 @@ export class LiveRun {
       }
     }
     if (!signal.aborted) this.#plan();
+  }
+
+  #isOver(): boolean {
+    return this.#session.getSnapshot().runs.find(({ id }) => id === this.id)?.phase === "ended";
   }
 
   #keep(line: string): void {

@@ -22,7 +22,11 @@ export interface About {
   readonly files: { readonly enabled: boolean; readonly why: string | null };
   readonly content: string;
   readonly agents: readonly string[];
-  readonly rules: readonly { readonly code: string; readonly name: string; readonly summary: string }[];
+  readonly rules: readonly {
+    readonly code: string;
+    readonly name: string;
+    readonly summary: string;
+  }[];
   readonly limits: { readonly feed: number; readonly minutes: number };
 }
 
@@ -96,7 +100,10 @@ export interface SessionView extends Omit<SessionRow, "live" | "records"> {
   readonly records: number;
   readonly torn: readonly number[];
   readonly calls: Readonly<
-    Record<"total" | "answered" | "elsewhere" | "placeholder" | "open" | "duplicate" | "orphan", number>
+    Record<
+      "total" | "answered" | "elsewhere" | "placeholder" | "open" | "duplicate" | "orphan",
+      number
+    >
   >;
   readonly branches: Readonly<Record<"path" | "branch" | "side" | "boundaries", number>>;
   readonly live: { readonly is: boolean; readonly who: string | null };
@@ -143,7 +150,12 @@ export type MessagePart =
       readonly name: string | null;
       readonly size: number | null;
     }
-  | { readonly type: "other"; readonly name: string; readonly text: string; readonly cut: number | null };
+  | {
+      readonly type: "other";
+      readonly name: string;
+      readonly text: string;
+      readonly cut: number | null;
+    };
 
 export interface Message {
   readonly index: number;
@@ -209,7 +221,12 @@ export interface EditRow {
 }
 
 export type PlanRow =
-  | { readonly kind: "gap"; readonly count: number; readonly before: number; readonly after: number }
+  | {
+      readonly kind: "gap";
+      readonly count: number;
+      readonly before: number;
+      readonly after: number;
+    }
   | {
       readonly kind: "kept" | "changed" | "added" | "removed";
       readonly before: Message | null;
@@ -252,7 +269,11 @@ export interface Cut {
   readonly naive: {
     readonly cut: number;
     readonly orphans: readonly {
-      readonly call: { readonly id: string; readonly name: string | null; readonly message: number };
+      readonly call: {
+        readonly id: string;
+        readonly name: string | null;
+        readonly message: number;
+      };
       readonly answer: { readonly message: number };
       readonly lost: "call" | "answer";
     }[];

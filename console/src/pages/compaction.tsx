@@ -16,7 +16,8 @@ export function CompactionPage() {
   const chosen = place.value.query.get("session") ?? "";
   const { known } = usePoll(
     "compaction sessions",
-    (signal) => ask<SessionList>(path(["console", "sessions"], { source: "file", limit: 500 }), { signal }),
+    (signal) =>
+      ask<SessionList>(path(["console", "sessions"], { source: "file", limit: 500 }), { signal }),
     0,
   );
   const pasted = useSignal("");

@@ -60,24 +60,43 @@ export function FeedPage() {
           label={t("feed.action")}
           name="action"
           value={given.action ?? ""}
-          words={[["", t("feed.action.all")], ...Object.keys(ACTIONS).map((one) => [one, maybe("action", one)] as const)]}
+          words={[
+            ["", t("feed.action.all")],
+            ...Object.keys(ACTIONS).map((one) => [one, maybe("action", one)] as const),
+          ]}
         />
         <Choice
           label={t("feed.status")}
           name="status"
           value={given.status ?? ""}
-          words={[["", t("feed.status.all")], ["2xx", "2xx"], ["4xx", "4xx"], ["5xx", "5xx"]]}
+          words={[
+            ["", t("feed.status.all")],
+            ["2xx", "2xx"],
+            ["4xx", "4xx"],
+            ["5xx", "5xx"],
+          ]}
         />
         <Choice
           label={t("feed.match")}
           name="match"
           value={given.match ?? ""}
-          words={[["", t("feed.match.all")], ...["new", "prefix", "session-id", "response", "call"].map((one) => [one, maybe("match", one)] as const)]}
+          words={[
+            ["", t("feed.match.all")],
+            ...["new", "prefix", "session-id", "response", "call"].map(
+              (one) => [one, maybe("match", one)] as const,
+            ),
+          ]}
         />
         {(["session", "run", "rule"] as const).map(
           (name) =>
             given[name] !== "" && (
-              <button key={name} type="button" class="chip" aria-pressed="true" onClick={() => refine({ [name]: "" })}>
+              <button
+                key={name}
+                type="button"
+                class="chip"
+                aria-pressed="true"
+                onClick={() => refine({ [name]: "" })}
+              >
                 {given[name]} <Icon name="cross" /> <span class="unseen">{t("filter.remove")}</span>
               </button>
             ),
@@ -135,7 +154,10 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
       <span class="muted num">{clock(row.at)}</span>
       <Action action={row.action} />
       <span class="cut">
-        {row.model ?? "–"} <span class="muted">{maybe("face", row.face)} → {row.upstream ?? "–"}</span>
+        {row.model ?? "–"}{" "}
+        <span class="muted">
+          {maybe("face", row.face)} → {row.upstream ?? "–"}
+        </span>
       </span>
       <Findings counts={row.findings} />
       <span class="cut soft">{row.match === null ? "–" : maybe("match", row.match)}</span>
@@ -166,7 +188,11 @@ function StatusCode({ status }: { status: number }) {
 }
 
 function One({ id }: { id: string }) {
-  const { known } = usePoll(id, (signal) => ask<FeedView>(path(["console", "feed", id]), { signal }), 0);
+  const { known } = usePoll(
+    id,
+    (signal) => ask<FeedView>(path(["console", "feed", id]), { signal }),
+    0,
+  );
   return (
     <section class="panel call-panel wide" aria-label={t("feed.request")}>
       <header>
@@ -183,7 +209,11 @@ function One({ id }: { id: string }) {
               <span class="bar">
                 <Action action={row.action} />
                 <StatusCode status={row.status} />
-                {row.ended !== "whole" && <Badge tone="warn" icon="warn">{maybe("ended", row.ended)}</Badge>}
+                {row.ended !== "whole" && (
+                  <Badge tone="warn" icon="warn">
+                    {maybe("ended", row.ended)}
+                  </Badge>
+                )}
               </span>
               {row.trouble !== null && <p class="note tone-bad">{row.trouble}</p>}
               <dl class="facts">
@@ -237,7 +267,15 @@ function One({ id }: { id: string }) {
                 <>
                   <h3>{t("feed.changes")}</h3>
                   {row.changes.slice(0, 200).map((change, at) => (
-                    <Edit key={at} edit={{ code: change.code, name: "", word: wordOf(change.strategy), note: change.note }} />
+                    <Edit
+                      key={at}
+                      edit={{
+                        code: change.code,
+                        name: "",
+                        word: wordOf(change.strategy),
+                        note: change.note,
+                      }}
+                    />
                   ))}
                 </>
               )}
@@ -263,7 +301,9 @@ function One({ id }: { id: string }) {
                   <JsonText text={row.body_after} />
                 </>
               )}
-              {row.body_before === null && row.action === "fixed" && <p class="muted">{t("feed.left")}</p>}
+              {row.body_before === null && row.action === "fixed" && (
+                <p class="muted">{t("feed.left")}</p>
+              )}
             </>
           )}
         </Loaded>
@@ -276,7 +316,8 @@ function One({ id }: { id: string }) {
 function Line({ feed }: { feed: Feed }) {
   void feed.changes.value;
   const { line } = feed;
-  if (line.type === "lost") return <span role="status">{t("run.lost", { at: clock(line.since) })}</span>;
+  if (line.type === "lost")
+    return <span role="status">{t("run.lost", { at: clock(line.since) })}</span>;
   return <span>{line.type === "up" ? t("feed.live") : t("loading")}</span>;
 }
 
@@ -311,7 +352,10 @@ class Feed {
 
   async #load(): Promise<void> {
     const { signal } = this.abort;
-    const page = await ask<Paged<FeedRow>>(path(["console", "feed"], { ...this.filter, limit: 500 }), { signal });
+    const page = await ask<Paged<FeedRow>>(
+      path(["console", "feed"], { ...this.filter, limit: 500 }),
+      { signal },
+    );
     this.rows = page.data;
     this.#last = page.data[0]?.id ?? "";
     this.isLoaded = true;

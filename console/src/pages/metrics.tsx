@@ -22,7 +22,12 @@ export function MetricsPage() {
           label={t("metrics.span")}
           name="minutes"
           value={String(minutes)}
-          words={[["15", t("metrics.minutes", { n: 15 })], ["60", t("metrics.minutes", { n: 60 })], ["180", t("metrics.minutes", { n: 180 })], ["720", t("metrics.minutes", { n: 720 })]]}
+          words={[
+            ["15", t("metrics.minutes", { n: 15 })],
+            ["60", t("metrics.minutes", { n: 60 })],
+            ["180", t("metrics.minutes", { n: 180 })],
+            ["720", t("metrics.minutes", { n: 720 })],
+          ]}
         />
       }
     >
@@ -46,7 +51,11 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
   const end = Math.floor(Date.now() / step) * step;
   const times = Array.from({ length: minutes }, (_, at) => end - (minutes - 1 - at) * step);
   const by = new Map(series.minutes.map((minute) => [Math.floor(minute.at / step) * step, minute]));
-  const traces = (names: readonly string[], pick: (minute: Minute) => Counts, word: (name: string) => string): Trace[] =>
+  const traces = (
+    names: readonly string[],
+    pick: (minute: Minute) => Counts,
+    word: (name: string) => string,
+  ): Trace[] =>
     names.map((name) => ({
       name: word(name),
       values: times.map((at) => {
@@ -59,7 +68,10 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
     values: times.map((at) => by.get(at)?.ms[name] ?? Number.NaN),
   }));
   const most = (counts: Counts) =>
-    Object.entries(counts).sort(([, one], [, other]) => other - one).slice(0, 6).map(([name]) => name);
+    Object.entries(counts)
+      .sort(([, one], [, other]) => other - one)
+      .slice(0, 6)
+      .map(([name]) => name);
   return (
     <>
       <div class="figures">
@@ -69,13 +81,45 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
         <Figure name={t("metrics.failed")}>{count(total.action.failed ?? 0)}</Figure>
         <Figure name={t("metrics.p50")}>{span(total.ms.p50)}</Figure>
         <Figure name={t("metrics.p99")}>{span(total.ms.p99)}</Figure>
-        <Figure name={t("feed.bytes")}>{`${bytes(total.bytes_in)} → ${bytes(total.bytes_out)}`}</Figure>
+        <Figure
+          name={t("feed.bytes")}
+        >{`${bytes(total.bytes_in)} → ${bytes(total.bytes_out)}`}</Figure>
       </div>
       <div class="plots">
-        <Plot title={t("metrics.findings.by")} kind="bars" times={times} traces={traces(most(total.findings), ({ findings }) => findings, (name) => name)} unit={count} />
-        <Plot title={t("metrics.repairs.by")} kind="bars" times={times} traces={traces(most(total.repairs), ({ repairs }) => repairs, (name) => name)} unit={count} />
+        <Plot
+          title={t("metrics.findings.by")}
+          kind="bars"
+          times={times}
+          traces={traces(
+            most(total.findings),
+            ({ findings }) => findings,
+            (name) => name,
+          )}
+          unit={count}
+        />
+        <Plot
+          title={t("metrics.repairs.by")}
+          kind="bars"
+          times={times}
+          traces={traces(
+            most(total.repairs),
+            ({ repairs }) => repairs,
+            (name) => name,
+          )}
+          unit={count}
+        />
         <Plot title={t("metrics.latency")} kind="lines" times={times} traces={times3} unit={span} />
-        <Plot title={t("metrics.actions")} kind="bars" times={times} traces={traces(most(total.action), ({ action }) => action, (name) => maybe("action", name))} unit={count} />
+        <Plot
+          title={t("metrics.actions")}
+          kind="bars"
+          times={times}
+          traces={traces(
+            most(total.action),
+            ({ action }) => action,
+            (name) => maybe("action", name),
+          )}
+          unit={count}
+        />
       </div>
       <p class="muted">
         {t("metrics.rules")}{" "}

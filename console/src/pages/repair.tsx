@@ -13,7 +13,7 @@ import { Icon, isIcon } from "../parts/icon.js";
 import { Long } from "../parts/long.js";
 import { MessageHead, Parts } from "../parts/message.js";
 import { link } from "../route.js";
-import { bytes, count, maybe, t } from "../words.js";
+import { bytes, count, many, maybe, t } from "../words.js";
 import { useSlices } from "./session/slices.js";
 import { undo } from "./session.js";
 
@@ -33,7 +33,11 @@ export function RepairPage({ id }: { id: string }) {
   );
 }
 
-function Planned(props: { id: string; made: Applied | undefined; again: (made?: Applied) => void }) {
+function Planned(props: {
+  id: string;
+  made: Applied | undefined;
+  again: (made?: Applied) => void;
+}) {
   const { id, made, again } = props;
   const plan = useRef<Plan>(undefined);
   const error = useSignal<Error | undefined>(undefined);
@@ -54,7 +58,7 @@ function Planned(props: { id: string; made: Applied | undefined; again: (made?: 
         method: "POST",
         body: { plan: known?.plan },
       });
-      mention(t("repair.made", { n: applied.applied }));
+      mention(many("repair.made.one", "repair.made", applied.applied));
       again(applied);
     } catch (trouble) {
       error.value = trouble as Error;
@@ -86,7 +90,11 @@ function Planned(props: { id: string; made: Applied | undefined; again: (made?: 
       actions={
         known?.changes === true ? (
           <>
-            <CopyButton small={false} label={t("repair.markdown")} text={() => askText(path([...base, "repair.md"]))} />
+            <CopyButton
+              small={false}
+              label={t("repair.markdown")}
+              text={() => askText(path([...base, "repair.md"]))}
+            />
             <TwiceButton
               main
               icon="wrench"
@@ -94,7 +102,7 @@ function Planned(props: { id: string; made: Applied | undefined; again: (made?: 
               disabled={known.live.is || known.plan === null}
               run={apply}
             >
-              {t("repair.apply", { n: known.edits_total })}
+              {many("repair.apply.one", "repair.apply", known.edits_total)}
             </TwiceButton>
           </>
         ) : undefined
@@ -159,10 +167,12 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
     <div class="note tone-ok" role="status">
       <Icon name="check" />
       <div class="stack">
-        <b>{t("repair.made", { n: made.applied })}</b>
+        <b>{many("repair.made.one", "repair.made", made.applied)}</b>
         <span class="bar">
           <HealthBadge health={made.health} />
-          {made.backup !== null && <span class="mono soft">{t("repair.backup", { path: made.backup })}</span>}
+          {made.backup !== null && (
+            <span class="mono soft">{t("repair.backup", { path: made.backup })}</span>
+          )}
         </span>
         <span class="bar">
           <a class="button" href={link(["sessions", id])}>
@@ -217,7 +227,7 @@ function Summary({ plan }: { plan: Plan }) {
 
 function Row({ row, edits }: { row: PlanRow; edits: readonly EditRow[] }) {
   if (row.kind === "gap") {
-    return <p class="gap muted">{t("repair.gap", { n: row.count })}</p>;
+    return <p class="gap muted">{many("repair.gap.one", "repair.gap", row.count)}</p>;
   }
   const before = row.before;
   const after = row.after?.same === true ? before : row.after;
@@ -228,8 +238,15 @@ function Row({ row, edits }: { row: PlanRow; edits: readonly EditRow[] }) {
         return edit && <Edit key={at} edit={edit} />;
       })}
       <div class={`sides kind-${row.kind}`}>
-        <Side message={before} mark={row.kind === "removed" || row.kind === "changed" ? "minus" : ""} />
-        <Side message={after} bare={row.after?.same === true} mark={row.kind === "added" || row.kind === "changed" ? "plus" : ""} />
+        <Side
+          message={before}
+          mark={row.kind === "removed" || row.kind === "changed" ? "minus" : ""}
+        />
+        <Side
+          message={after}
+          bare={row.after?.same === true}
+          mark={row.kind === "added" || row.kind === "changed" ? "plus" : ""}
+        />
       </div>
     </>
   );
@@ -240,7 +257,9 @@ function Side(props: { message: Message | null; mark: "minus" | "plus" | ""; bar
   if (message === null) return <div class="side none" />;
   return (
     <div class={`side ${mark}`}>
-      {mark !== "" && <span class="mark">{mark === "plus" ? t("repair.plus") : t("repair.minus")}</span>}
+      {mark !== "" && (
+        <span class="mark">{mark === "plus" ? t("repair.plus") : t("repair.minus")}</span>
+      )}
       <MessageHead message={message} />
       <Parts parts={message.parts} bare={bare} />
     </div>

@@ -17,7 +17,11 @@ export function RulePage({ code }: { code: string }) {
   );
   return (
     <Page
-      title={known.value.value === undefined ? code : `${known.value.value.code} ${known.value.value.name}`}
+      title={
+        known.value.value === undefined
+          ? code
+          : `${known.value.value.code} ${known.value.value.name}`
+      }
       sub={known.value.value?.summary}
       actions={
         <a class="button" href={link(["sessions"], { rule: code })}>

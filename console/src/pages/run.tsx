@@ -58,7 +58,9 @@ export function RunPage({ id }: { id: string }) {
       }
       badge={run && <RunBadge phase={run.phase} outcome={run.outcome} still={still} />}
       actions={
-        run !== undefined && !isOver ? <StopButton id={id} stopping={run.phase === "stopping"} /> : undefined
+        run !== undefined && !isOver ? (
+          <StopButton id={id} stopping={run.phase === "stopping"} />
+        ) : undefined
       }
     >
       <Connection line={line} isOver={isOver} known={run !== undefined} />
@@ -109,7 +111,11 @@ export function RunPage({ id }: { id: string }) {
 function Connection({ line, isOver, known }: { line: Line; isOver: boolean; known: boolean }) {
   switch (line.type) {
     case "connecting":
-      return known ? null : <p class="muted" role="status">{t("loading")}</p>;
+      return known ? null : (
+        <p class="muted" role="status">
+          {t("loading")}
+        </p>
+      );
     case "lost": {
       if (isOver) return null;
       const wait = Math.max(0, Math.ceil((line.again - now.value) / 1_000));
@@ -249,14 +255,22 @@ function Said({ run }: { run: RunSnapshot }) {
               const text = texts[index];
               if (text === undefined) return null;
               return (
-                <article class={`said ${text.kind}`} data-stop tabIndex={index === active.value ? 0 : -1}>
+                <article
+                  class={`said ${text.kind}`}
+                  data-stop
+                  tabIndex={index === active.value ? 0 : -1}
+                >
                   <header>
                     <Icon name={text.kind === "thought" ? "unknown" : "model"} />
                     {text.kind === "thought" ? t("part.thought") : t("role.assistant")}
                     {text.parent !== undefined && (
-                      <span class="muted">{t("run.of", { tool: names.get(text.parent) ?? text.parent })}</span>
+                      <span class="muted">
+                        {t("run.of", { tool: names.get(text.parent) ?? text.parent })}
+                      </span>
                     )}
-                    {!text.complete && run.phase !== "ended" && <span class="muted">{t("run.speaks")}</span>}
+                    {!text.complete && run.phase !== "ended" && (
+                      <span class="muted">{t("run.speaks")}</span>
+                    )}
                   </header>
                   <Text text={text.text} />
                 </article>
@@ -269,7 +283,9 @@ function Said({ run }: { run: RunSnapshot }) {
   );
 }
 
-const TASKS: Readonly<Record<TaskTruth["status"], readonly ["ok" | "run" | "rest" | "warn", IconName]>> = {
+const TASKS: Readonly<
+  Record<TaskTruth["status"], readonly ["ok" | "run" | "rest" | "warn", IconName]>
+> = {
   completed: ["ok", "check"],
   in_progress: ["run", "dot"],
   pending: ["rest", "ring"],
@@ -292,7 +308,9 @@ function Tasks({ tasks, still }: { tasks: readonly TaskTruth[]; still: boolean }
                   <Badge tone={tone} icon={icon} pulse={task.status === "in_progress" && !still}>
                     <span data-task={task.status}>{maybe("task", task.status)}</span>
                   </Badge>
-                  <span>{task.status === "in_progress" ? (task.active ?? task.content) : task.content}</span>
+                  <span>
+                    {task.status === "in_progress" ? (task.active ?? task.content) : task.content}
+                  </span>
                 </li>
               );
             })}
@@ -361,7 +379,8 @@ function More({ live, run }: { live: LiveRun; run: RunSnapshot }) {
           <ul class="inside stack">
             {notes.problems.map((problem, index) => (
               <li key={index}>
-                {problem.code !== undefined && <span class="rule">{problem.code}</span>} {problem.message}
+                {problem.code !== undefined && <span class="rule">{problem.code}</span>}{" "}
+                {problem.message}
               </li>
             ))}
           </ul>

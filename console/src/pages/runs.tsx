@@ -26,7 +26,11 @@ export function RunsPage() {
   return (
     <Page
       title={t("nav.runs")}
-      sub={known.value.value === undefined ? undefined : t("runs.open", { n: opened(known.value.value) })}
+      sub={
+        known.value.value === undefined
+          ? undefined
+          : t("runs.open", { n: opened(known.value.value) })
+      }
     >
       <div class="bar">
         <label class="search">
@@ -99,7 +103,9 @@ function RunLine({ row, stop }: { row: RunRow; stop: boolean }) {
     <a class="row runs-grid tall" href={link(["runs", row.id])} data-stop tabIndex={stop ? 0 : -1}>
       <RunBadge phase={isOpen ? "running" : "ended"} outcome={row.outcome ?? undefined} />
       <span class="cut two">
-        <span class="cut">{[row.agent, row.model].filter(Boolean).join(" · ") || t("runs.gateway")}</span>
+        <span class="cut">
+          {[row.agent, row.model].filter(Boolean).join(" · ") || t("runs.gateway")}
+        </span>
         <span class="cut muted mono">{row.id}</span>
       </span>
       <CallCounts counts={row.calls?.by_status} total={row.calls?.total} />

@@ -27,7 +27,11 @@ export function SessionPage({ id }: { id: string }) {
 
 function FilePage({ id }: { id: string }) {
   const address = path(["console", "sessions", id]);
-  const { known, again } = usePoll(address, (signal) => ask<SessionView>(address, { signal }), 5_000);
+  const { known, again } = usePoll(
+    address,
+    (signal) => ask<SessionView>(address, { signal }),
+    5_000,
+  );
   const view = known.value.value;
   const tab = place.value.query.get("tab") ?? "talk";
   return (
@@ -53,7 +57,11 @@ function FilePage({ id }: { id: string }) {
               tabs={[
                 { id: "talk", label: t("session.talk"), count: view.messages ?? undefined },
                 { id: "findings", label: t("session.findings"), count: sum(view.findings) },
-                { id: "tree", label: t("session.tree"), count: view.branches.branch + view.branches.side },
+                {
+                  id: "tree",
+                  label: t("session.tree"),
+                  count: view.branches.branch + view.branches.side,
+                },
                 { id: "cut", label: t("nav.compaction") },
                 { id: "raw", label: t("session.raw"), count: view.records },
               ]}
@@ -148,10 +156,16 @@ function Facts({ view }: { view: SessionView }) {
       )}
       <div class="figures">
         <Figure name={t("sessions.messages")}>{count(view.messages ?? 0)}</Figure>
-        <Figure name={t("session.answered")}>{`${count(calls.answered)} / ${count(calls.total)}`}</Figure>
+        <Figure
+          name={t("session.answered")}
+        >{`${count(calls.answered)} / ${count(calls.total)}`}</Figure>
         {calls.open > 0 && <Figure name={t("session.open")}>{count(calls.open)}</Figure>}
-        {calls.placeholder > 0 && <Figure name={t("session.placeholders")}>{count(calls.placeholder)}</Figure>}
-        {calls.elsewhere > 0 && <Figure name={t("session.elsewhere")}>{count(calls.elsewhere)}</Figure>}
+        {calls.placeholder > 0 && (
+          <Figure name={t("session.placeholders")}>{count(calls.placeholder)}</Figure>
+        )}
+        {calls.elsewhere > 0 && (
+          <Figure name={t("session.elsewhere")}>{count(calls.elsewhere)}</Figure>
+        )}
         {calls.orphan + calls.duplicate > 0 && (
           <Figure name={t("session.orphans")}>{count(calls.orphan + calls.duplicate)}</Figure>
         )}
@@ -191,7 +205,10 @@ function GatewayPage({ id }: { id: string }) {
   const address = path(["sessions", id], { limit: 500 });
   const { known } = usePoll(
     address,
-    (signal) => ask<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, { signal }),
+    (signal) =>
+      ask<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, {
+        signal,
+      }),
     3_000,
   );
   return (
@@ -232,7 +249,10 @@ function GatewayPage({ id }: { id: string }) {
                   {data.map((run) => (
                     <tr key={run.id}>
                       <td>
-                        <RunBadge phase={run.state === "open" ? "running" : "ended"} outcome={run.outcome ?? undefined} />
+                        <RunBadge
+                          phase={run.state === "open" ? "running" : "ended"}
+                          outcome={run.outcome ?? undefined}
+                        />
                       </td>
                       <td>
                         <a class="mono" href={link(["runs", run.id])}>

@@ -44,7 +44,8 @@ export function SessionsPage() {
   const last = useRef<SessionList>(undefined);
   const known = poll.known.value;
   if (known.value !== undefined) last.current = known.value;
-  const shown = known.value === undefined && last.current ? { ...known, value: last.current } : known;
+  const shown =
+    known.value === undefined && last.current ? { ...known, value: last.current } : known;
   return (
     <Page title={t("nav.sessions")} sub={<Scan list={shown.value} />}>
       <div class="bar">
@@ -65,7 +66,11 @@ export function SessionsPage() {
           label={t("sessions.source")}
           value={filter.source}
           name="source"
-          words={[["", t("sessions.source.all")], ["file", t("sessions.source.file")], ["gateway", t("sessions.source.gateway")]]}
+          words={[
+            ["", t("sessions.source.all")],
+            ["file", t("sessions.source.file")],
+            ["gateway", t("sessions.source.gateway")],
+          ]}
         />
         <label class="chip">
           <input
@@ -76,7 +81,12 @@ export function SessionsPage() {
           {t("sessions.subagents")}
         </label>
         {filter.rule !== "" && (
-          <button type="button" class="chip" aria-pressed="true" onClick={() => refine({ rule: "" })}>
+          <button
+            type="button"
+            class="chip"
+            aria-pressed="true"
+            onClick={() => refine({ rule: "" })}
+          >
             {filter.rule} <Icon name="cross" /> <span class="unseen">{t("filter.remove")}</span>
           </button>
         )}
@@ -91,7 +101,10 @@ export function SessionsPage() {
       <Loaded known={shown}>
         {(list) =>
           list.data.length === 0 ? (
-            <Empty icon="sessions" title={Object.values(filter).some(Boolean) ? t("nothing.fits") : t("sessions.none")}>
+            <Empty
+              icon="sessions"
+              title={Object.values(filter).some(Boolean) ? t("nothing.fits") : t("sessions.none")}
+            >
               {Object.values(filter).some(Boolean) ? "" : t("sessions.none.how")}
             </Empty>
           ) : (
@@ -127,20 +140,39 @@ export function SessionsPage() {
 function SessionLine({ row, stop }: { row: SessionRow; stop: boolean }) {
   const size = row.size ?? 0;
   return (
-    <a class="row sessions-grid tall" href={link(["sessions", row.id])} data-stop tabIndex={stop ? 0 : -1}>
+    <a
+      class="row sessions-grid tall"
+      href={link(["sessions", row.id])}
+      data-stop
+      tabIndex={stop ? 0 : -1}
+    >
       <HealthBadge health={row.health} />
       <span class="two">
         <span class="cut">{row.title ?? row.session}</span>
         <span class="cut muted">{row.project ?? row.owner ?? ""}</span>
       </span>
       <span class="bar tight">
-        <span class="cut soft">{row.source === "gateway" ? t("sessions.source.gateway") : (row.product ?? row.agent)}</span>
-        {row.live === true && <Badge tone="run" icon="live" plain>{t("sessions.live")}</Badge>}
+        <span class="cut soft">
+          {row.source === "gateway" ? t("sessions.source.gateway") : (row.product ?? row.agent)}
+        </span>
+        {row.live === true && (
+          <Badge tone="run" icon="live" plain>
+            {t("sessions.live")}
+          </Badge>
+        )}
       </span>
       <Findings counts={row.findings} />
-      <span class="right num soft">{row.messages == null ? (row.records === undefined ? "–" : count(row.records)) : count(row.messages)}</span>
+      <span class="right num soft">
+        {row.messages == null
+          ? row.records === undefined
+            ? "–"
+            : count(row.records)
+          : count(row.messages)}
+      </span>
       <span class="right num soft">{size === 0 ? "–" : bytes(size)}</span>
-      <span class="right num soft" title={moment(row.touched)}>{ago(row.touched, now.value)}</span>
+      <span class="right num soft" title={moment(row.touched)}>
+        {ago(row.touched, now.value)}
+      </span>
     </a>
   );
 }
@@ -156,7 +188,12 @@ function Healths({ list, chosen }: { list: SessionList | undefined; chosen: stri
   const seen = HEALTHS.filter((health) => (counts[health] ?? 0) > 0 || chosen === health);
   return (
     <div class="chips" role="group" aria-label={t("sessions.health")}>
-      <button type="button" class="chip" aria-pressed={chosen === ""} onClick={() => refine({ health: "" })}>
+      <button
+        type="button"
+        class="chip"
+        aria-pressed={chosen === ""}
+        onClick={() => refine({ health: "" })}
+      >
         {t("all")}
         <span class="num">{count(Object.values(counts).reduce((sum, n) => sum + n, 0))}</span>
       </button>

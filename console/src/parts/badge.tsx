@@ -113,7 +113,11 @@ export function HealthBadge({ health }: { health: Health }) {
 }
 
 /** Rules that were broken, and how often. */
-export function Findings({ counts }: { counts: Readonly<Record<string, number>> | null | undefined }) {
+export function Findings({
+  counts,
+}: {
+  counts: Readonly<Record<string, number>> | null | undefined;
+}) {
   const all = Object.entries(counts ?? {});
   if (all.length === 0) return <span class="muted">–</span>;
   const seen = all.slice(0, 3);

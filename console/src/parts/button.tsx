@@ -79,7 +79,11 @@ export function CopyButton(props: {
     }, 2_000);
   };
   return (
-    <button type="button" class={`button ${small ? "small quiet" : ""}`} onClick={() => void copy()}>
+    <button
+      type="button"
+      class={`button ${small ? "small quiet" : ""}`}
+      onClick={() => void copy()}
+    >
       <Icon name={done ? "check" : "copy"} />
       <span aria-live="polite">{done ? t("copied") : label}</span>
     </button>

@@ -64,7 +64,11 @@ export function Loaded<T>(props: { known: Known<T>; children: (value: T) => Comp
   const { value, error, at } = props.known;
   if (value === undefined) {
     if (error !== undefined) return <Trouble error={error} />;
-    return <p class="muted" role="status">{t("loading")}</p>;
+    return (
+      <p class="muted" role="status">
+        {t("loading")}
+      </p>
+    );
   }
   return (
     <>

@@ -4,7 +4,11 @@ export type Block =
   | { readonly type: "head"; readonly level: number; readonly text: string }
   | { readonly type: "code"; readonly text: string }
   | { readonly type: "list"; readonly items: readonly string[] }
-  | { readonly type: "table"; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+  | {
+      readonly type: "table";
+      readonly head: readonly string[];
+      readonly rows: readonly (readonly string[])[];
+    }
   | { readonly type: "text"; readonly text: string };
 
 export interface Span {
@@ -65,7 +69,10 @@ export function spans(line: string): readonly Span[] {
 }
 
 function cells(line: string): readonly string[] {
-  return line.replace(/^\||\|\s*$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replace(/\\\|/g, "|"));
+  return line
+    .replace(/^\||\|\s*$/g, "")
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replace(/\\\|/g, "|"));
 }
 
 function plain(text: string): string {

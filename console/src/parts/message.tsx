@@ -6,7 +6,11 @@ import { Badge, type Tone } from "./badge.js";
 import { Icon, type IconName } from "./icon.js";
 import { JsonText, Text } from "./text.js";
 
-const ROLES: Readonly<Record<string, IconName>> = { user: "user", assistant: "model", tool: "tool" };
+const ROLES: Readonly<Record<string, IconName>> = {
+  user: "user",
+  assistant: "model",
+  tool: "tool",
+};
 
 export function MessageHead({ message }: { message: Message }) {
   const { role, index, time, line, beside } = message;
@@ -60,12 +64,26 @@ function PartView({ part, bare }: { part: MessagePart; bare: boolean }) {
       return <Joint call={bare ? { ...part, state: undefined } : part} />;
     case "answer":
       return (
-        <div class={`joint lone ${part.state === "orphan" || part.state === "duplicate" ? "broken" : ""}`}>
+        <div
+          class={`joint lone ${part.state === "orphan" || part.state === "duplicate" ? "broken" : ""}`}
+        >
           <div class="half answer">
             <HalfHead icon="answered" name={part.name ?? t("part.answer")} id={part.id}>
-              {part.state === "orphan" && <Badge tone="bad" icon="cross">{t("pair.orphan")}</Badge>}
-              {part.state === "duplicate" && <Badge tone="warn" icon="warn">{t("pair.duplicate")}</Badge>}
-              {part.error && <Badge tone="bad" icon="cross">{t("pair.error")}</Badge>}
+              {part.state === "orphan" && (
+                <Badge tone="bad" icon="cross">
+                  {t("pair.orphan")}
+                </Badge>
+              )}
+              {part.state === "duplicate" && (
+                <Badge tone="warn" icon="warn">
+                  {t("pair.duplicate")}
+                </Badge>
+              )}
+              {part.error && (
+                <Badge tone="bad" icon="cross">
+                  {t("pair.error")}
+                </Badge>
+              )}
             </HalfHead>
             <Parts parts={part.parts} />
           </div>
@@ -117,8 +135,16 @@ function Joint({ call }: { call: Call }) {
       </div>
       {answer != null && said !== undefined && (
         <div class="half answer">
-          <HalfHead icon="answered" name={t("part.answer")} id={t("message.number", { n: answer.message })}>
-            {answer.error && <Badge tone="bad" icon="cross">{t("pair.error")}</Badge>}
+          <HalfHead
+            icon="answered"
+            name={t("part.answer")}
+            id={t("message.number", { n: answer.message })}
+          >
+            {answer.error && (
+              <Badge tone="bad" icon="cross">
+                {t("pair.error")}
+              </Badge>
+            )}
           </HalfHead>
           <Parts parts={said} />
         </div>

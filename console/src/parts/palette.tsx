@@ -16,6 +16,8 @@ if (typeof addEventListener !== "undefined") {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       isOpen.value = !isOpen.value;
+    } else if (event.key === "Escape" && isOpen.value) {
+      isOpen.value = false;
     }
   });
 }
@@ -74,15 +76,18 @@ export function Palette() {
     } else if (event.key === "Enter") {
       event.preventDefault();
       take(goals[chosen]);
-    } else if (event.key === "Escape" || event.key === "Tab") {
+    } else if (event.key === "Tab") {
       event.preventDefault();
       isOpen.value = false;
     }
   };
   return (
-    <div class="veil" onMouseDown={(event) => {
-      if (event.target === event.currentTarget) isOpen.value = false;
-    }}>
+    <div
+      class="veil"
+      onMouseDown={(event) => {
+        if (event.target === event.currentTarget) isOpen.value = false;
+      }}
+    >
       <div class="palette" role="dialog" aria-modal="true" aria-label={t("palette.open")}>
         <input
           ref={input}
@@ -124,9 +129,21 @@ function pages(query: string): readonly Goal[] {
   const where = t("palette.page");
   const all: readonly Goal[] = [
     { icon: "sessions", words: t("nav.sessions"), where, path: ["sessions"] },
-    { icon: "cross", words: t("palette.bricked"), where, path: ["sessions"], query: { health: "bricked" } },
+    {
+      icon: "cross",
+      words: t("palette.bricked"),
+      where,
+      path: ["sessions"],
+      query: { health: "bricked" },
+    },
     { icon: "runs", words: t("nav.runs"), where, path: ["runs"] },
-    { icon: "live", words: t("palette.open.runs"), where, path: ["runs"], query: { state: "open" } },
+    {
+      icon: "live",
+      words: t("palette.open.runs"),
+      where,
+      path: ["runs"],
+      query: { state: "open" },
+    },
     { icon: "feed", words: t("nav.feed"), where, path: ["feed"] },
     { icon: "compaction", words: t("nav.compaction"), where, path: ["compaction"] },
     { icon: "metrics", words: t("nav.metrics"), where, path: ["metrics"] },
@@ -144,7 +161,9 @@ async function search(query: string, signal: AbortSignal): Promise<readonly Goal
   const lower = words.toLowerCase();
   about ??= ask<About>("/v1/console");
   const [sessions, runs, rules] = await Promise.all([
-    ask<SessionList>(path(["console", "sessions"], { q: words, limit: 12 }), { signal }).catch(() => undefined),
+    ask<SessionList>(path(["console", "sessions"], { q: words, limit: 12 }), { signal }).catch(
+      () => undefined,
+    ),
     ask<Paged<RunRow>>(path(["runs"], { limit: 200 }), { signal }).catch(() => undefined),
     about.catch(() => {
       about = undefined;
@@ -154,17 +173,32 @@ async function search(query: string, signal: AbortSignal): Promise<readonly Goal
   const goals: Goal[] = [];
   for (const row of sessions?.data ?? []) {
     const name = row.title ?? row.session;
-    goals.push({ icon: row.source === "file" ? "file" : "gateway", words: name, where: row.agent ?? row.source, path: ["sessions", row.id] });
+    goals.push({
+      icon: row.source === "file" ? "file" : "gateway",
+      words: name,
+      where: row.agent ?? row.source,
+      path: ["sessions", row.id],
+    });
   }
   for (const run of runs?.data ?? []) {
     const all = `${run.id} ${run.session} ${run.agent ?? ""} ${run.model ?? ""}`.toLowerCase();
     if (!all.includes(lower)) continue;
-    goals.push({ icon: "runs", words: run.id, where: run.model ?? t("nav.runs"), path: ["runs", run.id] });
+    goals.push({
+      icon: "runs",
+      words: run.id,
+      where: run.model ?? t("nav.runs"),
+      path: ["runs", run.id],
+    });
     if (goals.length > 30) break;
   }
   for (const rule of rules?.rules ?? []) {
     if (!`${rule.code} ${rule.name} ${rule.summary}`.toLowerCase().includes(lower)) continue;
-    goals.push({ icon: "wrench", words: `${rule.code} ${rule.name}`, where: rule.summary, path: ["rules", rule.code] });
+    goals.push({
+      icon: "wrench",
+      words: `${rule.code} ${rule.name}`,
+      where: rule.summary,
+      path: ["rules", rule.code],
+    });
     if (goals.length > 40) break;
   }
   return goals;

@@ -21,7 +21,11 @@ export function Plot(props: {
 }) {
   const { title, kind, times, traces, unit } = props;
   const table = useSignal(false);
-  const top = roof(kind === "bars" ? highest(stacked(traces, times.length)) : highest(traces.flatMap(({ values }) => values)));
+  const top = roof(
+    kind === "bars"
+      ? highest(stacked(traces, times.length))
+      : highest(traces.flatMap(({ values }) => values)),
+  );
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
   const x = (at: number) => LEFT + (at / Math.max(1, times.length)) * (WIDTH - LEFT);
   const width = (WIDTH - LEFT) / Math.max(1, times.length);
@@ -43,7 +47,11 @@ export function Plot(props: {
         <Numbers times={times} traces={traces} unit={unit} title={title} />
       ) : (
         <div class="inside">
-          <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={t("plot.about", { title })}>
+          <svg
+            viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+            role="img"
+            aria-label={t("plot.about", { title })}
+          >
             {[0, 0.5, 1].map((part) => (
               <g key={part}>
                 <path class="grid" d={`M${LEFT} ${y(top * part)}H${WIDTH}`} />
@@ -73,7 +81,11 @@ export function Plot(props: {
                   />
                 ))
               : traces.map(({ name, values }, trace) => (
-                  <path key={name} class={`line hue-${trace}`} d={line(values, (at) => x(at) + width / 2, y)} />
+                  <path
+                    key={name}
+                    class={`line hue-${trace}`}
+                    d={line(values, (at) => x(at) + width / 2, y)}
+                  />
                 ))}
           </svg>
           {isEmpty && <p class="muted">{t("plot.empty")}</p>}
@@ -147,7 +159,9 @@ function highest(values: readonly number[]): number {
 }
 
 function stacked(traces: readonly Trace[], length: number): readonly number[] {
-  return Array.from({ length }, (_, at) => traces.reduce((sum, { values }) => sum + (values[at] ?? 0), 0));
+  return Array.from({ length }, (_, at) =>
+    traces.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+  );
 }
 
 function bars(traces: readonly Trace[], length: number, top: number) {
@@ -164,7 +178,11 @@ function bars(traces: readonly Trace[], length: number, top: number) {
 }
 
 /** A path through the values, with gaps where nothing was measured. */
-function line(values: readonly number[], x: (at: number) => number, y: (value: number) => number): string {
+function line(
+  values: readonly number[],
+  x: (at: number) => number,
+  y: (value: number) => number,
+): string {
   let path = "";
   let before = false;
   values.forEach((value, at) => {

@@ -74,9 +74,9 @@ function Node({ value, depth, open }: { value: unknown; depth: number; open: num
     <button
       type="button"
       aria-expanded={isOpen.value}
-      aria-label={t("json.fold")}
       onClick={() => (isOpen.value = !isOpen.value)}
     >
+      <span class="unseen">{t("json.fold")}</span>
       {isOpen.value ? "▾" : "▸"} {left}
       {isOpen.value ? "" : ` ${count(all.length)} ${right}`}
     </button>
@@ -112,7 +112,11 @@ function StringNode({ text }: { text: string }) {
       {isLong && (
         <>
           {" "}
-          <button type="button" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+          <button
+            type="button"
+            aria-expanded={open.value}
+            onClick={() => (open.value = !open.value)}
+          >
             {open.value ? t("text.less") : t("text.more", { n: text.length })}
           </button>
           <CopyButton text={text} label={t("copy")} />

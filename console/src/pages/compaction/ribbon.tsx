@@ -21,18 +21,41 @@ export function Ribbon({ cut }: { cut: Cut }) {
   const total = cut.messages.before;
   return (
     <figure class="panel ribbon">
-      <svg viewBox={`0 0 ${WIDTH} 92`} role="img" aria-label={t("cut.picture", { n: total, cut: cut.naive.cut, ours: cut.ours.cut ?? 0 })}>
-        <text x={0} y={10}>{t("cut.naive")}</text>
-        <Row y={16} ranges={[[0, 1], [cut.naive.cut, total]]} x={x} total={total} />
+      <svg
+        viewBox={`0 0 ${WIDTH} 92`}
+        role="img"
+        aria-label={t("cut.picture", { n: total, cut: cut.naive.cut, ours: cut.ours.cut ?? 0 })}
+      >
+        <text x={0} y={10}>
+          {t("cut.naive")}
+        </text>
+        <Row
+          y={16}
+          ranges={[
+            [0, 1],
+            [cut.naive.cut, total],
+          ]}
+          x={x}
+          total={total}
+        />
         {cut.naive.orphans.slice(0, 60).map(({ call, answer }, at) => {
           const [from, to] = [x(call.message + 0.5), x(answer.message + 0.5)];
           return <path key={at} class="torn" d={`M${from} 36v5H${to}v-5`} />;
         })}
         <path class="cut-line" d={`M${x(cut.naive.cut)} 12v28`} />
-        <text x={0} y={58}>{t("cut.ours")}</text>
+        <text x={0} y={58}>
+          {t("cut.ours")}
+        </text>
         <Row y={64} ranges={cut.ours.kept} x={x} total={total} />
         {cut.ours.changed.slice(0, 500).map(([from, to]) => (
-          <rect key={`${from} ${to}`} class="shorter" x={x(from)} y={64} width={Math.max(1, x(to) - x(from))} height={20} />
+          <rect
+            key={`${from} ${to}`}
+            class="shorter"
+            x={x(from)}
+            y={64}
+            width={Math.max(1, x(to) - x(from))}
+            height={20}
+          />
         ))}
         {cut.ours.cut !== null && <path class="cut-line ours" d={`M${x(cut.ours.cut)} 60v28`} />}
         {bars.map((edge, at) => {
@@ -56,7 +79,15 @@ function Row(props: {
     <>
       <rect class="gone" x={0} y={y} width={x(total)} height={20} rx={3} />
       {ranges.slice(0, 500).map(([from, to]) => (
-        <rect key={`${from} ${to}`} class="stays" x={x(from)} y={y} width={Math.max(1, x(to) - x(from))} height={20} rx={2} />
+        <rect
+          key={`${from} ${to}`}
+          class="stays"
+          x={x(from)}
+          y={y}
+          width={Math.max(1, x(to) - x(from))}
+          height={20}
+          rx={2}
+        />
       ))}
     </>
   );

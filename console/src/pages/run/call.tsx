@@ -29,7 +29,9 @@ export function CallPanel(props: {
         <StatusBadge status={tool.status} reason={tool.reason} still={still} />
       </header>
       <div class="inside stack">
-        {tool.status === "interrupted" && <p class="note tone-warn">{t("status.interrupted.about")}</p>}
+        {tool.status === "interrupted" && (
+          <p class="note tone-warn">{t("status.interrupted.about")}</p>
+        )}
         {tool.status === "cancelled" && <p class="note">{t("status.cancelled.about")}</p>}
         {!tool.called && <p class="note tone-warn">{t("run.nevercalled")}</p>}
         <dl class="facts">
@@ -50,7 +52,8 @@ export function CallPanel(props: {
               <dt>{t("run.called")}</dt>
               <dd class="num">
                 {clock(known.opened)}
-                {until !== undefined && ` · ${span(until - known.opened)}${isOver ? "" : ` ${t("run.sofar")}`}`}
+                {until !== undefined &&
+                  ` · ${span(until - known.opened)}${isOver ? "" : ` ${t("run.sofar")}`}`}
               </dd>
             </>
           )}

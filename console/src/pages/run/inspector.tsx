@@ -67,7 +67,9 @@ export function Inspector({ live }: { live: LiveRun }) {
               tabIndex={index === active.value ? 0 : -1}
               onClick={() => (active.value = index)}
             >
-              <span class="muted num right">{count(index + 1 + (format === "jsonl" ? live.left : 0))}</span>
+              <span class="muted num right">
+                {count(index + 1 + (format === "jsonl" ? live.left : 0))}
+              </span>
               <span class="cut mono">{(lines[index] ?? "").slice(0, 300)}</span>
             </button>
           )}

@@ -70,7 +70,10 @@ function isBelow(
 export function ticks(length: number, most: number): readonly number[] {
   if (length <= 0) return [0];
   const raw = length / most;
-  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5];
+  const steps = [
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5,
+    36e5, 72e5, 216e5, 864e5,
+  ];
   const step = steps.find((one) => one >= raw) ?? Math.ceil(raw / 864e5) * 864e5;
   const all: number[] = [];
   for (let at = 0; at <= length; at += step) all.push(at);

@@ -62,7 +62,9 @@ function One({ run, question, done }: { run: string; question: Question; done: (
     <section class="panel question" aria-label={t("ask.title")}>
       <header class="tone-ask">
         <Icon name="ask" />
-        <h2>{question.kind === "permission" ? t("ask.may", { tool: question.tool }) : t("ask.title")}</h2>
+        <h2>
+          {question.kind === "permission" ? t("ask.may", { tool: question.tool }) : t("ask.title")}
+        </h2>
       </header>
       <div class="inside stack">
         {question.kind === "permission" && <JsonTree value={question.input} />}
@@ -104,7 +106,9 @@ function One({ run, question, done }: { run: string; question: Question; done: (
             type="button"
             class="button main-one"
             disabled={busy.value || !isComplete}
-            onClick={() => void decide(question.kind === "questions" ? { answers } : { decision: "allow" })}
+            onClick={() =>
+              void decide(question.kind === "questions" ? { answers } : { decision: "allow" })
+            }
           >
             <Icon name="check" />
             {question.kind === "questions" ? t("ask.answer") : t("ask.allow")}
@@ -131,7 +135,11 @@ function One({ run, question, done }: { run: string; question: Question; done: (
             onInput={(event) => (message.value = event.currentTarget.value)}
           />
         </div>
-        {error.value !== undefined && <p class="note tone-bad" role="status">{wordsFor(error.value)}</p>}
+        {error.value !== undefined && (
+          <p class="note tone-bad" role="status">
+            {wordsFor(error.value)}
+          </p>
+        )}
       </div>
     </section>
   );

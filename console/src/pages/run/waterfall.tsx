@@ -128,7 +128,10 @@ function Line(props: {
         <span class="cut muted">{tool.title ?? short(tool.input)}</span>
       </span>
       <span class="track" aria-hidden="true">
-        <i class="wait" style={{ left: `${waits[0]}%`, width: `${Math.max(0, waits[1] - waits[0])}%` }} />
+        <i
+          class="wait"
+          style={{ left: `${waits[0]}%`, width: `${Math.max(0, waits[1] - waits[0])}%` }}
+        />
         {works === undefined ? (
           <i class="end-mark" style={{ left: `${waits[1]}%` }} />
         ) : (
@@ -148,5 +151,8 @@ export function short(input: unknown): string {
   if (input === undefined || input === null) return "";
   if (typeof input !== "object") return String(input).slice(0, 120);
   const values = Object.values(input).filter((value) => typeof value !== "object");
-  return values.map((value) => String(value).slice(0, 120)).join(" ").slice(0, 160);
+  return values
+    .map((value) => String(value).slice(0, 120))
+    .join(" ")
+    .slice(0, 160);
 }

@@ -40,9 +40,7 @@ export function Branches({ id }: { id: string }) {
     <section class="panel fill">
       <header>
         <h2>{t("session.tree")}</h2>
-        <span class="end muted">
-          {load.isCut ? t("tree.cut", { n: MOST }) : t("tree.legend")}
-        </span>
+        <span class="end muted">{load.isCut ? t("tree.cut", { n: MOST }) : t("tree.legend")}</span>
       </header>
       {load.error !== undefined && <Trouble error={load.error} />}
       <Long
@@ -55,7 +53,8 @@ export function Branches({ id }: { id: string }) {
           const row = rows[index];
           if (row === undefined) return null;
           const [tone, icon] = STANDINGS[row.standing];
-          const isOn = row.standing === "path" || row.standing === "carried" || row.standing === "recovered";
+          const isOn =
+            row.standing === "path" || row.standing === "carried" || row.standing === "recovered";
           const open = () => {
             if (row.message !== null && isOn) go(["sessions", id], { at: String(row.message) });
             else go(["sessions", id], { tab: "raw", line: String(row.line) });
@@ -91,7 +90,11 @@ export function Branches({ id }: { id: string }) {
                     {t("message.compacted")}
                   </Badge>
                 )}{" "}
-                {row.words ?? row.kind}
+                {row.words === null || row.words === "" ? (
+                  <span class="muted">{t("tree.silent")}</span>
+                ) : (
+                  row.words
+                )}
               </span>
               <span class="right muted num">
                 {row.line}
@@ -120,7 +123,11 @@ class Loading {
     try {
       for (;;) {
         const from = this.rows.length;
-        const address = path(["console", "sessions", this.id, "tree"], { from, limit: PAGE, kind: "messages" });
+        const address = path(["console", "sessions", this.id, "tree"], {
+          from,
+          limit: PAGE,
+          kind: "messages",
+        });
         const page = await ask<Sliced<TreeRow>>(address, { signal });
         for (const row of page.data) {
           this.rows.push(row);

@@ -1,7 +1,7 @@
 /** The conversation as people read it. */
 
-import { useSignal } from "@preact/signals";
-import { useCallback } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useCallback, useMemo } from "preact/hooks";
 
 import { ask, path } from "../../data/ask.js";
 import { usePoll } from "../../data/poll.js";
@@ -21,7 +21,8 @@ export function Conversation({ id }: { id: string }) {
   const base = ["console", "sessions", id];
   const slices = useSlices<Message>(
     `${id} ${words}`,
-    (from, limit, signal) => ask(path([...base, "messages"], { from, limit, q: words }), { signal }),
+    (from, limit, signal) =>
+      ask(path([...base, "messages"], { from, limit, q: words }), { signal }),
     at,
   );
   const { known } = usePoll(
@@ -29,7 +30,7 @@ export function Conversation({ id }: { id: string }) {
     (signal) => ask<Sliced<FindingRow>>(path([...base, "findings"], { limit: 500 }), { signal }),
     0,
   );
-  const active = useSignal(at);
+  const active = useMemo(() => signal(at), [at, words]);
   const seen = useCallback((from: number, to: number) => slices.want(from, to), [slices]);
   void slices.changes.value;
   const total = slices.total.value;
@@ -51,7 +52,9 @@ export function Conversation({ id }: { id: string }) {
         {findings.length > 0 && <Jumps findings={findings} id={id} />}
       </div>
       {slices.error.value !== undefined && <Trouble error={slices.error.value} />}
-      {total === 0 && <Empty icon="sessions" title={words === "" ? t("session.empty") : t("nothing.fits")} />}
+      {total === 0 && (
+        <Empty icon="sessions" title={words === "" ? t("session.empty") : t("nothing.fits")} />
+      )}
       {total !== undefined && total > 0 && (
         <section class="panel fill">
           <Long
@@ -65,8 +68,20 @@ export function Conversation({ id }: { id: string }) {
             row={(index) => {
               const message = slices.row(index);
               const stop = index === active.value;
-              if (message === undefined) return <div class="message coming" data-stop tabIndex={stop ? 0 : -1}>…</div>;
-              return <MessageRow message={message} findings={findings} stop={stop} marked={message.index === at && at > 0} />;
+              if (message === undefined)
+                return (
+                  <div class="message coming" data-stop tabIndex={stop ? 0 : -1}>
+                    …
+                  </div>
+                );
+              return (
+                <MessageRow
+                  message={message}
+                  findings={findings}
+                  stop={stop}
+                  marked={message.index === at && at > 0}
+                />
+              );
             }}
           />
         </section>
@@ -113,7 +128,12 @@ function MessageRow(props: {
           {t("message.boundary")}
         </div>
       )}
-      <article class={`message role-${message.role} ${marked ? "marked" : ""}`} data-stop tabIndex={tabIndex} data-message={message.index}>
+      <article
+        class={`message role-${message.role} ${marked ? "marked" : ""}`}
+        data-stop
+        tabIndex={tabIndex}
+        data-message={message.index}
+      >
         <MessageHead message={message} />
         {(message.findings ?? []).map((at) => {
           const finding = findings[at];

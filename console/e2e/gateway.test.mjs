@@ -1,0 +1,209 @@
+/** The page in front of a real gateway. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { launch, openPage } from "./parts/browser.mjs";
+import { Gateway, fixtures } from "./parts/serve.mjs";
+
+const BROKEN = "sdk-mcp-kill9.after-kill.jsonl";
+const ID = "02875600-5448-4024-b80c-0014fb984e0b";
+
+let browser;
+let gateway;
+
+/** A live agent that asks whether it may. */
+const AGENT = `
+[[upstream]]
+name = "scripted"
+kind = "scripted"
+
+[[upstream]]
+name = "agent"
+kind = "claude-code"
+command = [${JSON.stringify(process.env.FOXWEDGE_BINARY ?? "")}, "scripted", "agent", "--fake", "permission"]
+asks = true
+
+[[route]]
+model = "claude-code"
+upstream = "agent"
+
+[[route]]
+model = "*"
+upstream = "scripted"
+`;
+
+before(async () => {
+  const text = readFileSync(join(fixtures(), "sessions/claude-code/2.1.325", BROKEN), "utf8");
+  gateway = await Gateway.start({ sessions: { [`${ID}.jsonl`]: text }, config: AGENT });
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+});
+
+/** Opens a place and looks on while the test does something. */
+async function seen(hash, look) {
+  const { page, context, troubles } = await openPage(browser, { locale: "en-US" });
+  try {
+    await page.goto(gateway.page(hash));
+    await look(page);
+    assert.deepEqual(troubles, []);
+  } finally {
+    await context.close();
+  }
+}
+
+const statuses = (page) =>
+  page
+    .locator("[data-call] [data-status]")
+    .evaluateAll((all) => all.map((one) => one.dataset.status));
+
+test("the token leaves the address, and without one the page asks for it", async () => {
+  await seen("/runs", async (page) => {
+    await page.locator("h1", { hasText: "Runs" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "#/runs");
+    await page.reload();
+    await page.locator(".server.up").waitFor();
+    await page.evaluate(() => sessionStorage.clear());
+    await page.reload();
+    await page.getByText("This gateway wants a token").waitFor();
+  });
+});
+
+test("a run with calls beside each other is seen from start to end", async () => {
+  await seen("/runs", async (page) => {
+    const { run, finish } = await gateway.waiting("one");
+    await page.locator(`a[href="#/runs/${run}"] [data-open="2"]`).waitFor();
+    await page.locator(`a[href="#/runs/${run}"]`).click();
+    await page.locator('[data-outcome="open"]').waitFor();
+    await page.locator("[data-call]").nth(1).waitFor();
+    assert.equal((await statuses(page)).length, 2);
+    assert.equal(await page.locator("[aria-busy=true]").count(), 1);
+    await finish();
+    await page.locator('.page-head [data-outcome="completed"]').waitFor();
+    assert.deepEqual(await statuses(page), ["succeeded", "succeeded"]);
+    assert.equal(await page.locator(".pulse").count(), 0);
+    assert.equal(await page.locator("[aria-busy=true]").count(), 0);
+    await page.getByRole("tab", { name: /Said/ }).click();
+    await page.getByText("The tools said").waitFor();
+    await page.getByRole("tab", { name: /Events/ }).click();
+    await page.getByRole("button", { name: "AG-UI" }).click();
+    await page.getByText("RUN_FINISHED").first().waitFor();
+  });
+});
+
+test("a run that is stopped in mid-tool settles every badge, and ends once", async () => {
+  const { run } = await gateway.waiting("two");
+  await seen(`/runs/${run}`, async (page) => {
+    await page.locator("[data-call]").nth(1).waitFor();
+    await page.evaluate(() => {
+      window.ends = [];
+      const status = document.querySelector('.unseen [role="status"]');
+      new MutationObserver(() => window.ends.push(status.textContent)).observe(status, {
+        childList: true,
+        characterData: true,
+        subtree: true,
+      });
+    });
+    const stop = page.getByRole("button", { name: "Stop" });
+    await stop.click();
+    await page.getByRole("button", { name: "Click again to stop" }).waitFor();
+    assert.equal(await page.locator('[data-outcome="open"]').count(), 1, "one click does nothing");
+    await page.getByRole("button", { name: "Click again to stop" }).click();
+    await page.locator('.page-head [data-outcome="stopped"]').waitFor();
+    const open = ["unknown", "pending", "awaiting_approval", "running"];
+    for (const status of await statuses(page)) assert.ok(!open.includes(status), status);
+    assert.equal(await page.locator(".pulse").count(), 0);
+    assert.equal(await stop.count(), 0);
+    await page.getByText("The run is over: stopped").waitFor({ state: "attached" });
+    const ends = await page.evaluate(() => window.ends.filter((words) => words !== ""));
+    assert.deepEqual(ends, ["The run is over: stopped"]);
+  });
+});
+
+test("a gateway that is killed and comes back is told honestly", async () => {
+  const { run } = await gateway.waiting("three");
+  await seen(`/runs/${run}`, async (page) => {
+    await page.locator("[data-call]").nth(1).waitFor();
+    await gateway.kill();
+    await page.locator('[data-line="lost"]').waitFor();
+    await page.getByText(/Disconnected since/).waitFor();
+    assert.equal(await page.locator(".pulse").count(), 0, "nothing is claimed to go on");
+    await gateway.run();
+    await page.locator('.page-head [data-outcome="interrupted"]').waitFor({ timeout: 60_000 });
+    assert.equal(await page.locator('[data-line="lost"]').count(), 0);
+    assert.equal(await page.locator(".pulse").count(), 0);
+    for (const status of await statuses(page))
+      assert.ok(["cancelled", "interrupted"].includes(status), status);
+  });
+});
+
+test("what an agent asks is answered where it is seen", async () => {
+  const messages = [{ role: "user", content: "hello" }];
+  const asked = gateway.ask("v1/chat/completions", { model: "claude-code", messages });
+  await seen("/runs?state=open", async (page) => {
+    await page
+      .locator(".row", { hasText: "claude-code" })
+      .locator('[data-status="awaiting_approval"]')
+      .waitFor();
+    await page.locator(".row", { hasText: "claude-code" }).click();
+    await page.getByRole("region", { name: "The agent asks" }).waitFor();
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.locator('.page-head [data-outcome="completed"]').waitFor();
+    assert.equal(await page.getByRole("region", { name: "The agent asks" }).count(), 0);
+  });
+  await asked;
+});
+
+test("a broken session is listed, opened, repaired and put back", async () => {
+  const file = join(gateway.folder, `${ID}.jsonl`);
+  const broken = readFileSync(file, "utf8");
+  await seen("/sessions", async (page) => {
+    const row = page.locator(".row", { hasText: "SCENARIO:mcp3" });
+    await row.locator('[data-health="bricked"]').waitFor();
+    await row.click();
+    await page.locator('[data-pair="open"]').nth(1).waitFor();
+    assert.equal(await page.locator('[data-pair="answered"]').count(), 1);
+    await page.getByText("FW101").first().waitFor();
+    await page.getByRole("link", { name: "Repair…" }).click();
+    await page.locator('[data-edit="answered"]').nth(1).waitFor();
+    await page.getByText("may have run").first().waitFor();
+    await page.getByRole("button", { name: /Apply 2 edits/ }).click();
+    assert.equal(readFileSync(file, "utf8"), broken, "one click writes nothing");
+    await page.getByRole("button", { name: /Click again to write/ }).click();
+    await page.getByText("2 edits were made").first().waitFor();
+    assert.notEqual(readFileSync(file, "utf8"), broken);
+    await page.getByRole("link", { name: "See the session" }).click();
+    await page.locator('.page-head [data-health="ok"]').waitFor();
+    await page.getByRole("button", { name: "Undo the repair" }).click();
+    await page.getByRole("button", { name: /Click again to put/ }).click();
+    await page.locator('.page-head [data-health="bricked"]').waitFor();
+    assert.equal(readFileSync(file, "utf8"), broken);
+  });
+});
+
+test("requests show up as they come, with what was found in them", async () => {
+  await seen("/feed", async (page) => {
+    await page.getByText("New requests show up as they come").waitFor();
+    const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
+    await gateway.chat([
+      { role: "user", content: "hello" },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "user", content: "go on" },
+    ]);
+    const row = page.locator(".row", { hasText: "repaired" }).first();
+    await row.getByText("FW101").waitFor();
+    await row.click();
+    await page.getByText("What was changed").waitFor();
+    await page.getByText("What came in").waitFor();
+    await page.getByRole("link", { name: "Metrics" }).click();
+    await page.getByText("Findings by rule").waitFor();
+    await page.getByRole("button", { name: "Numbers" }).first().click();
+    await page.getByRole("columnheader", { name: "FW101" }).waitFor();
+  });
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Notes } from "../src/data/notes.js";
+import { rowsOf, ticks } from "../src/pages/run/order.js";
+import { type ToolTruth, createSession } from "../src/run.js";
+
+const tool = (call: string, turn: number, parent?: string): ToolTruth => ({
+  call,
+  turn,
+  called: true,
+  status: "succeeded",
+  ...(parent === undefined ? {} : { parent }),
+});
+
+const drawn = (tools: readonly ToolTruth[]) =>
+  rowsOf(tools).map(({ tool, depth, joinedUp, joinedDown }) => {
+    const joint = joinedUp ? (joinedDown ? "├" : "└") : joinedDown ? "┌" : "-";
+    return `${"  ".repeat(depth)}${joint}${tool.call}`;
+  });
+
+test("calls of one message hang together, calls of sub-agents below theirs", () => {
+  const tools = [
+    tool("a", 1),
+    tool("b", 1),
+    tool("c", 2),
+    tool("d", 2, "c"),
+    tool("e", 2, "d"),
+    tool("f", 1, "a"),
+  ];
+  assert.deepEqual(drawn(tools), ["-a", "  -f", "-b", "-c", "  -d", "    -e"]);
+  assert.deepEqual(drawn([tool("a", 1), tool("b", 1), tool("c", 1)]), ["┌a", "├b", "└c"]);
+});
+
+test("no call is lost, whatever it says about its parent", () => {
+  const tools = [
+    tool("a", 1, "b"),
+    tool("b", 1, "a"),
+    tool("c", 1, "c"),
+    tool("d", 1, "nobody"),
+    tool("c", 2, "a"),
+  ];
+  assert.equal(rowsOf(tools).length, tools.length);
+});
+
+test("the times of a call are those at which it was told", () => {
+  const told: string[] = [];
+  const notes = new Notes(({ change, tool }) => told.push(`${change.type} ${tool ?? ""}`.trim()));
+  const session = createSession({ onEffect: notes.hear });
+  const events = [
+    { type: "run-started", runId: "r", seq: 1, at: 1_000, agent: "x" },
+    { type: "tool-call", runId: "r", seq: 2, at: 1_100, toolCallId: "a", name: "Bash" },
+    {
+      type: "tool-call",
+      runId: "r",
+      seq: 3,
+      at: 1_200,
+      toolCallId: "a",
+      name: "Bash",
+      input: {},
+      status: "running",
+    },
+    { type: "text", runId: "r", seq: 4, at: 1_250, delta: "not a word of this is announced" },
+    { type: "tool-result", runId: "r", seq: 5, at: 1_900, toolCallId: "a", status: "succeeded" },
+    { type: "run-ended", runId: "r", seq: 6, at: 2_000, reason: "completed" },
+  ];
+  for (const event of [...events, ...events]) session.apply(event, 0);
+  const known = notes.of("a", 0);
+  assert.deepEqual([known?.opened, known?.begun, known?.settled], [1_100, 1_200, 1_900]);
+  assert.deepEqual([notes.startedAt, notes.endedAt], [1_000, 2_000]);
+  assert.deepEqual(told, ["toolStatus Bash", "toolSettled Bash", "runEnded"]);
+});
+
+test("an axis has a few round times", () => {
+  assert.deepEqual(ticks(19_000, 5), [0, 5_000, 10_000, 15_000]);
+  assert.deepEqual(ticks(0, 5), [0]);
+  for (const length of [1, 700, 61_000, 9e6, 1e9])
+    assert.ok(ticks(length, 5).length <= 7, `${length}`);
+});
