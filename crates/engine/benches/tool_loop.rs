@@ -33,7 +33,7 @@ fn main() {
     let folder = env::temp_dir().join(format!("foxwedge-loop-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     runtime.block_on(async {
-        turns("memory", "memory").await;
+        turns("memory", "memory:").await;
         turns("SQLite file", &address(&folder, "turns")).await;
         for count in [100, 1_000, 10_000] {
             opening(count, &address(&folder, &format!("open-{count}"))).await;
@@ -46,12 +46,12 @@ fn address(folder: &Path, name: &str) -> String {
     format!("sqlite:{}", folder.join(format!("{name}.db")).display())
 }
 
-/// One turn of the loop, and one bare call, in the same round.
+/// One turn of the loop, one bare call and one bare write, in the same round.
 async fn turns(name: &str, address: &str) {
     let url: StoreUrl = address.parse().expect("an address");
     let store = Arc::new(AnyStore::open(&url).await.expect("a store"));
     let model = Arc::new(Kept { inner: Endpoint::scripted("scripted"), asked: Mutex::default() });
-    let (mut looped, mut bare) = (Vec::new(), Vec::new());
+    let (mut looped, mut bare, mut written) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..RUNS + 20 {
         let setup = Setup::new(format!("session-{round}"));
         let mut toolbox = Toolbox::new();
@@ -69,19 +69,31 @@ async fn turns(name: &str, address: &str) {
         for request in requests {
             hear(model.inner.ask(request)).await;
         }
+        let called = began.elapsed();
+        let began = Instant::now();
+        store.append_records(tool_loop.session(), vec![small()]).await.expect("a record");
+        let wrote = began.elapsed();
         if round >= 20 {
             looped.push(took / TURNS as u32);
-            bare.push(began.elapsed() / TURNS as u32);
+            bare.push(called / TURNS as u32);
+            written.push(wrote);
         }
     }
-    let (looped, bare) = (median(looped), median(bare));
+    let (looped, bare, written) = (median(looped), median(bare), median(written));
     println!(
-        "turn, {name}: loop {:.0} µs, bare call {:.0} µs, ratio {:.2}, the loop's own {:.0} µs",
+        "turn, {name}: loop {:.0} µs, bare call {:.0} µs, ratio {:.2}, the loop's own {:.0} µs; one small write takes {:.0} µs",
         micros(looped),
         micros(bare),
         micros(looped) / micros(bare),
-        micros(looped) - micros(bare)
+        micros(looped) - micros(bare),
+        micros(written)
     );
+}
+
+/// The least that can be written.
+fn small() -> NewRecord {
+    let (id, kind, body) = ("one".to_owned(), "note".to_owned(), "{}".to_owned());
+    NewRecord { id, parent: None, run: None, kind, body }
 }
 
 async fn hear(mut speech: Box<dyn Speech>) {

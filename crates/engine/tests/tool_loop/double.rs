@@ -10,8 +10,9 @@ pub(crate) struct Double(Child);
 
 impl Double {
     pub(crate) fn new() -> Double {
-        let mut command = Command::new("sleep");
-        command.arg("600").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // It waits for input that never comes: if we are killed, its input ends, and so does it.
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Double(command.spawn().expect("a process"))
     }
 

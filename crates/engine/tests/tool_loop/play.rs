@@ -141,10 +141,11 @@ impl Scene {
         let store = ground::open(address).await;
         let store = Arc::new(Watched::new(store, world.clone(), Leases::Real));
         let model = Player::new(self.wire, world, self.story.clone());
-        let double = Double::new();
+        let double = (self.name == Name::Double).then(Double::new);
         let work = async {
             let (tools, gate) = (self.tools(world), Arc::new(Gate(world.clone())));
-            let setup = Setup { process: self.process(&double), ..self.setup() };
+            let process = double.as_ref().map_or_else(foxwedge_store::process::me, Double::name);
+            let setup = Setup { process, ..self.setup() };
             let mut tool_loop = ToolLoop::open(store, setup, model, tools, gate).await?;
             world.set_press(pressing(tool_loop.handle()));
             tool_loop.inbox().put(&[LATER.to_owned()]).await?;
@@ -217,13 +218,6 @@ impl Scene {
         let open = ToolLoop::open(watched, self.setup(), model, tools, gate).await;
         drop(open.expect("a loop"));
         records(store).await
-    }
-
-    fn process(&self, double: &Double) -> String {
-        match self.name {
-            Name::Double => double.name(),
-            Name::Own => foxwedge_store::process::me(),
-        }
     }
 
     pub(crate) fn setup(&self) -> Setup {
