@@ -11,7 +11,6 @@ mod instructions;
 mod lines;
 mod document;
 mod voice;
-mod signals;
 mod models;
 mod sessions;
 mod paper;

@@ -112,7 +112,7 @@ pub(crate) enum Command {
     /// Say what a provider's error text means and what to do
     Explain(ExplainArgs),
     /// A broken session, found and repaired, in thirty seconds
-    Demo,
+    Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
 }
@@ -218,6 +218,13 @@ pub(crate) struct ExplainArgs {
     /// The language of the advice
     #[arg(long, value_name = "LANGUAGE", env = "FOXWEDGE_LANG", value_parser = languages())]
     pub(crate) language: Option<Language>,
+}
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Open the console with a broken session, repaired requests and runs to watch, until Ctrl-C
+    #[arg(long)]
+    pub(crate) console: bool,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@ mod draw;
 mod proof;
 mod stage;
 mod gateway;
+mod console;
 
 use std::{
     io::{self, IsTerminal},
@@ -20,13 +21,17 @@ use anyhow::Context as _;
 use foxwedge_core::{Profile, Question, Repair, Rule};
 use foxwedge_dialect::{Reading, detect, read, text, want};
 
+use crate::cli::DemoArgs;
 use draw::{Marks, Mended};
 use proof::Proof;
 use stage::{BAD, BOLD, CODE, DIM, GOOD, Stage};
 use stories::{STORIES, Story};
 
-/// Tells the stories.
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+/// Tells the stories, or shows the console with something to see.
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
+    if args.console {
+        return console::show();
+    }
     let pauses = io::stdout().is_terminal();
     let mut stage = Stage::new(anstream::stdout().lock(), pauses);
     Ok(if tell_all(&mut stage)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -147,6 +152,8 @@ fn farewell(stage: &mut Stage<impl io::Write>, proven: usize) -> io::Result<()> 
         ("foxwedge explain \"<error text>\"", "which rule a provider's error is about"),
         ("foxwedge rule FW101", "the page of a rule"),
         ("foxwedge serve", "the gateway: point any client at it"),
+        ("foxwedge chat", "an agent that can be stopped at any moment"),
+        ("foxwedge demo --console", "the same in a browser, with runs to watch"),
     ];
     for (command, what) in commands {
         stage.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{what}{DIM:#}"))?;

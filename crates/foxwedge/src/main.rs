@@ -34,6 +34,7 @@ mod diagnose;
 mod calendar;
 mod preview;
 mod screen;
+mod signals;
 mod say;
 
 use std::process::ExitCode;
@@ -74,7 +75,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Rule(args) => command::rule::run(args),
         Command::Rules(args) => command::rules::run(args),
         Command::Explain(args) => command::explain::run(args),
-        Command::Demo => match demo::run() {
+        Command::Demo(args) => match demo::run(&args) {
             // Whoever listened has heard enough.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
             told => told,

@@ -5,8 +5,9 @@ use std::{future::Future, process::ExitCode};
 use foxwedge_engine::tool_loop::Pressed;
 use foxwedge_run::Outcome;
 
-use super::{desk::Reception, lines::Talk, signals::Signals, voice::Voice};
+use super::{desk::Reception, lines::Talk, voice::Voice};
 use crate::say::{DIM, paint};
+use crate::signals::Signals;
 
 /// What became of the work.
 pub(super) enum Drove<T> {

@@ -11,13 +11,13 @@ use super::{
     drive::{Drove, code, drive, finish},
     input,
     lines::{Lines, Reader, Talk, Written},
-    signals::Signals,
     voice::Voice,
 };
 use crate::{
     cli::{AgUi, FrameArgs, ReplyFormat},
     runs::{Frames, draw::Signs},
     say::{self, DIM, Trouble, paint},
+    signals::Signals,
 };
 
 /// So long nothing is said about a stdin from which nothing comes.

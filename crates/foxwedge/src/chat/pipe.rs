@@ -11,7 +11,6 @@ use super::{
     drive::{Asked, Drove, code, drive, finish},
     input,
     lines::{Lines, Reader, Talk, Written},
-    signals::Signals,
     slash::{self, Line},
     terminal::{Reply, Then},
     voice::Voice,
@@ -19,6 +18,7 @@ use super::{
 use crate::{
     runs::draw::Signs,
     say::{self, DIM, paint},
+    signals::Signals,
 };
 
 /// What happens behind a line.

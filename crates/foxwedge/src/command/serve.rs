@@ -6,7 +6,6 @@ pub(crate) mod token;
 mod table;
 mod listing;
 mod greeting;
-mod signals;
 mod start;
 
 use std::process::ExitCode;

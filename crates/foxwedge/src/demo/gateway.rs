@@ -27,7 +27,7 @@ use crate::diff;
 const MOST: usize = 1 << 20;
 
 /// What a server said.
-struct Heard {
+pub(super) struct Heard {
     status: StatusCode,
     headers: HeaderMap,
     body: Value,
@@ -79,8 +79,8 @@ async fn both(story: &Story) -> anyhow::Result<(Heard, Heard)> {
     let (stop_too, stopped_too) = oneshot::channel::<()>();
     let provider = tokio::spawn(serve_scripted(provider, until(stopped)));
     let gateway = tokio::spawn(serve(config, engine, store, gateway, until(stopped_too)));
-    let direct = ask(provider_at, story.history).await;
-    let through = ask(gateway_at, story.history).await;
+    let direct = ask(provider_at, story.history, None).await;
+    let through = ask(gateway_at, story.history, None).await;
     drop((stop, stop_too));
     provider.await?;
     gateway.await??;
@@ -98,7 +98,12 @@ async fn until(stopped: oneshot::Receiver<()>) {
     let _ = stopped.await;
 }
 
-async fn ask(port: u16, body: &'static str) -> anyhow::Result<Heard> {
+/// Sends a request to a port of this machine.
+pub(super) async fn ask(
+    port: u16,
+    body: &'static str,
+    token: Option<&'static str>,
+) -> anyhow::Result<Heard> {
     let target = Target {
         tls: false,
         host: "127.0.0.1".into(),
@@ -109,6 +114,9 @@ async fn ask(port: u16, body: &'static str) -> anyhow::Result<Heard> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", http::HeaderValue::from_static("application/json"));
     headers.insert("anthropic-version", http::HeaderValue::from_static("2023-06-01"));
+    if let Some(token) = token {
+        headers.insert("x-foxwedge-token", http::HeaderValue::from_static(token));
+    }
     let request = Outgoing {
         method: Method::POST,
         path: "/v1/messages",

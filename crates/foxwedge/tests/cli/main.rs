@@ -12,6 +12,7 @@ mod fixing;
 mod undoing;
 mod pipes;
 mod closed_pipes;
+mod demo_console;
 mod output_files;
 mod folders;
 mod lines;

@@ -12,10 +12,9 @@ use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
     greeting,
-    signals::Signals,
     token::{self, Made},
 };
-use crate::{console::ThisMachine, runs, say::Trouble};
+use crate::{console::ThisMachine, runs, say::Trouble, signals::Signals};
 
 /// How it ended.
 enum End {
