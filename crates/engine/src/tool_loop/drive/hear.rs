@@ -1,14 +1,19 @@
 //! Listening to the model: every piece is kept, then told.
 
+use std::{future::poll_fn, task::Poll};
+
 use foxwedge_run::{Body, Call, CallRef, Id, Json, Text, Usage};
 use foxwedge_store::Store;
-use foxwedge_tools::Stage;
+use foxwedge_tools::{Future, Stage};
 
 use super::{Drive, Trouble};
 use crate::{
     model::{Called, ModelError, Piece, Sealed, StopKind},
     tool_loop::Note,
 };
+
+/// Pieces that are kept together at most.
+const TOGETHER: usize = 64;
 
 /// What was heard.
 pub(super) enum Heard {
@@ -56,6 +61,15 @@ impl Turn {
     }
 }
 
+/// What a future gives at once; it may be dropped while it waits.
+async fn ready<T>(mut future: Future<'_, T>) -> Option<T> {
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(given) => Poll::Ready(Some(given)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
 fn too_large() -> ModelError {
     let message = "the reply is too large to be kept".to_owned();
     ModelError { code: "too_large", message, passing: false }
@@ -67,8 +81,8 @@ impl<S: Store> Drive<'_, S> {
         let wire = self.model.about().wire;
         let mut speech = self.model.ask(request);
         let (mut turn, mut stop) = (Turn::default(), self.stop.clone());
-        let heard = loop {
-            let piece = tokio::select! {
+        let heard = 'hearing: loop {
+            let mut piece = tokio::select! {
                 biased;
                 () = stop.reached(Stage::Asked) => break Heard::Stopped,
                 _ = self.pulse.tick() => {
@@ -77,18 +91,24 @@ impl<S: Store> Drive<'_, S> {
                 }
                 piece = speech.next() => piece,
             };
-            match piece {
-                Ok(Some(piece)) if !turn.has_room(&piece) => break Heard::Failed(too_large()),
-                Ok(Some(piece)) => {
-                    self.take(piece, &mut turn);
-                    self.keeper.save().await?;
+            // What is there already is kept together: a write takes its time.
+            for _ in 0..TOGETHER {
+                match piece {
+                    Ok(Some(piece)) if !turn.has_room(&piece) => {
+                        break 'hearing Heard::Failed(too_large());
+                    }
+                    Ok(Some(piece)) => self.take(piece, &mut turn),
+                    Ok(None) => {
+                        let calls = std::mem::take(&mut turn.calls);
+                        break 'hearing Heard::All(calls, turn.stop.unwrap_or(StopKind::Done));
+                    }
+                    Err(error) => break 'hearing Heard::Failed(error),
                 }
-                Ok(None) => {
-                    let calls = std::mem::take(&mut turn.calls);
-                    break Heard::All(calls, turn.stop.unwrap_or(StopKind::Done));
-                }
-                Err(error) => break Heard::Failed(error),
+                let next = if self.is_stopped() { None } else { ready(speech.next()).await };
+                let Some(next) = next else { break };
+                piece = next;
             }
+            self.keeper.save().await?;
         };
         self.said = speech.message().map(|message| (wire, message));
         drop(speech);
