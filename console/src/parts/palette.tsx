@@ -1,7 +1,7 @@
 /** Goes anywhere: pages, sessions, runs, rules, ids. Opened with Ctrl-K. */
 
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { ask, path } from "../data/ask.js";
 import type { About, Paged, RunRow, SessionList } from "../data/types.js";
@@ -37,7 +37,8 @@ export function Palette() {
   const input = useRef<HTMLInputElement>(null);
   const before = useRef<Element | null>(document.activeElement);
 
-  useEffect(() => {
+  // Before anything is painted: what is typed next belongs in here.
+  useLayoutEffect(() => {
     input.current?.focus();
     return () => {
       if (before.current instanceof HTMLElement) before.current.focus();
