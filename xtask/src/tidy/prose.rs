@@ -1,7 +1,7 @@
 //! What the documents name exists: files, folders and tests.
 
 use super::{Complaint, complaint};
-use crate::workspace::File;
+use crate::workspace::{self, File};
 
 const DOCUMENTS: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "README.zh-CN.md"];
 
@@ -46,7 +46,9 @@ fn missing(name: &str, files: &[File]) -> Option<String> {
             Some(_) => file.path.starts_with(name),
             None => file.path == name,
         });
-        return (!known).then(|| format!("`{name}` does not exist"));
+        // Pictures are no text, and nobody read them.
+        let drawn = name.ends_with(".png") && workspace::root().join(name).is_file();
+        return (!known && !drawn).then(|| format!("`{name}` does not exist"));
     }
     // A test is a sentence: a name with at least three underscores.
     if name.matches('_').count() >= 3 && name.chars().all(is_word) {
@@ -66,13 +68,15 @@ mod tests {
         let rust = "fn the_laws_hold_for_all() {}".to_owned();
         let files = [File { path: "crates/core/src/a.rs".to_owned(), text: rust }];
         let line = "`crates/core/src/` `crates/core/src/b.rs` `the_laws_hold_for_all` \
-                    `the_laws_hold_for_none` `crates/<name>` `a_b` [x](docs/x.md#y) [z](http://z)";
+                    `the_laws_hold_for_none` `crates/<name>` `a_b` [x](docs/x.md#y) [z](http://z) \
+                    ![p](docs/no-such-picture.png)";
         let names = quoted(line).into_iter().chain(linked(line));
         let found: Vec<String> = names.filter_map(|name| missing(name, &files)).collect();
         let expected = [
             "`crates/core/src/b.rs` does not exist",
             "there is no test `the_laws_hold_for_none`",
             "`docs/x.md` does not exist",
+            "`docs/no-such-picture.png` does not exist",
         ];
         assert_eq!(found, expected);
     }
