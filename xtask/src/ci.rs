@@ -20,7 +20,12 @@ pub(crate) fn run() -> Outcome {
     )?;
     postgres::with_server(|variables| {
         if has_nextest() {
-            cargo("tests", &["nextest", "run", "--workspace"], variables)
+            let mut arguments = vec!["nextest", "run", "--workspace"];
+            // A server that tests a change tries a failed test once more and reports it as flaky.
+            if env::var_os("CI").is_some() {
+                arguments.extend(["--retries", "1", "--final-status-level", "flaky"]);
+            }
+            cargo("tests", &arguments, variables)
         } else {
             cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"], variables)
         }
