@@ -18,7 +18,9 @@ use foxwedge_core::{Profile, Wire};
 use foxwedge_dialect::{read, want};
 use foxwedge_engine::{
     config,
-    session::{Claimed, Named, Repeated, Sessions, Tip, Wanted, scope},
+    session::{
+        Claimed, Named, Repeated, RequestOrigin, SessionScope, Sessions, Tip, Wanted, scope,
+    },
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -95,7 +97,7 @@ fn times(sessions: &Sessions, format: Format) {
         Format::Anthropic => Wire::Anthropic,
     };
     let Ok(reading) = read(source, wire, want(Profile::of(wire))) else { return };
-    let scope = scope("owner", "mock-model");
+    let scope = scope("owner", "mock-model", SessionScope::Unnamed);
     let chain = reading.chain(scope);
     // The reply before the newest answers was seen.
     let newest = chain.iter().rev().nth(2).copied().unwrap_or_default();
@@ -125,7 +127,15 @@ fn times(sessions: &Sessions, format: Format) {
 }
 
 fn unnamed(chain: &[u128]) -> Wanted<'_> {
-    Wanted { owner: "owner", named: Named::Not, chain, fingerprint: 0, repeated: Repeated::Never }
+    Wanted {
+        owner: "owner",
+        named: Named::Not,
+        chain,
+        scope: 0,
+        fingerprint: 0,
+        repeated: Repeated::Never,
+        origin: RequestOrigin::Anonymous,
+    }
 }
 
 /// Nobody is at work, so nobody waits.

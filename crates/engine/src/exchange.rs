@@ -1,5 +1,6 @@
 //! One request, from its body to its reply.
 
+mod naming;
 mod prepare;
 mod ask;
 mod agent;
@@ -32,7 +33,8 @@ use crate::{
     trace::{Span, Tracer},
 };
 use ask::Said;
-use prepare::{Naming, Prepared, prepare};
+use naming::{Naming, RequestIdentity};
+use prepare::{Prepared, prepare};
 use recall::Recall;
 use reply::Reply;
 use summary::Summaries;
@@ -324,11 +326,15 @@ impl Drop for Running {
 async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
     let waits = match &prepared.route.upstream.reach {
         Reach::Agent(_) => {
-            engine.agents.wanting(&asked.caller.owner, &prepared.answers, &prepared.chain)
+            let owner = &asked.caller.owner;
+            let waits = engine.agents.wanting(owner, &prepared.answers, &prepared.chain);
+            // Ids of calls may come twice: an agent of another history is that of somebody else.
+            waits.filter(|agent| agent.seen(&prepared.chain).is_some())
         }
         Reach::Network(_) | Reach::Scripted => None,
     };
-    let named = match (&waits, &prepared.naming) {
+    let RequestIdentity { naming, scope, fingerprint, repeated, origin } = &prepared.identity;
+    let named = match (&waits, naming) {
         (Some(agent), _) => Named::This(&agent.session),
         (None, Naming::Exactly(name)) => Named::Exactly(name),
         (None, Naming::Loosely(name)) => Named::Loosely(name),
@@ -339,8 +345,10 @@ async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
         owner: &asked.caller.owner,
         named,
         chain: &prepared.chain,
-        fingerprint: prepared.fingerprint,
-        repeated: prepared.repeated,
+        scope: *scope,
+        fingerprint: *fingerprint,
+        repeated: *repeated,
+        origin: *origin,
     };
     engine.sessions.claim(wanted).await
 }

@@ -7,6 +7,7 @@
 //! at work, is a branch and gets a session of its own. Nothing here knows a provider or a store.
 
 mod names;
+mod query;
 mod tips;
 mod replies;
 
@@ -20,95 +21,16 @@ use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
 };
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::{self, Busy};
 use replies::{Found, Replies};
 use tips::{Node, Tips};
 
+pub(crate) use names::{LONGEST_NAME, is_session_name};
+pub use names::{SessionScope, scope};
+pub use query::{Matched, Named, Repeated, RequestOrigin, Wanted};
 pub use replies::Stored;
-
-/// Where the digests of a caller's conversations with a model begin: others never meet them.
-pub fn scope(owner: &str, model: &str) -> u128 {
-    let mut bytes = Vec::with_capacity(owner.len() + model.len() + 1);
-    bytes.extend_from_slice(owner.as_bytes());
-    bytes.push(0);
-    bytes.extend_from_slice(model.as_bytes());
-    xxh3_128(&bytes)
-}
-
-/// A request that looks for its session.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// Who asks.
-    pub owner: &'a str,
-    /// How the client names the session.
-    pub named: Named<'a>,
-    /// The conversation: the value after each message.
-    pub chain: &'a [u128],
-    /// The same for the same request of the same caller.
-    pub fingerprint: u128,
-    /// Whether the client says that it asks again.
-    pub repeated: Repeated,
-}
-
-/// How a client names its session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Named<'a> {
-    /// By a name of its own: requests under it come one after the other.
-    Exactly(&'a str),
-    /// By something that often names one conversation.
-    Loosely(&'a str),
-    /// By the reply it continues.
-    Reply(&'a str),
-    /// Not by the client: it answers calls of this very session, and waits if that is at work.
-    This(&'a Arc<str>),
-    /// Not at all.
-    Not,
-}
-
-/// Whether a client says that it asks again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Repeated {
-    /// It does: an earlier reply to the same request is the reply.
-    Yes,
-    /// It does not, but may do so later.
-    No,
-    /// Nobody wants to know.
-    Never,
-}
-
-/// How a session was found.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Matched {
-    /// By its name.
-    Named,
-    /// By the reply that the request continues.
-    Reply,
-    /// By a call that waits for its answer.
-    Call,
-    /// By the conversation.
-    Prefix,
-    /// It is new.
-    New,
-}
-
-impl Matched {
-    /// Every way.
-    pub const ALL: [Matched; 5] =
-        [Matched::Named, Matched::Reply, Matched::Call, Matched::Prefix, Matched::New];
-
-    /// The word in headers, logs and metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Matched::Named => "session-id",
-            Matched::Reply => "response",
-            Matched::Call => "call",
-            Matched::Prefix => "prefix",
-            Matched::New => "new",
-        }
-    }
-}
 
 /// What became of a request that looked for its session.
 #[derive(Debug)]
@@ -172,6 +94,10 @@ struct Session {
     id: Arc<str>,
     /// The number of its newest exchange.
     newest: u32,
+    /// Whether there ever was an exchange.
+    used: bool,
+    /// The newest reply, if it is kept and nothing shows yet that its client has it.
+    unproven: Option<u128>,
     /// When it was used last.
     at: Instant,
     /// Somebody is at work; whoever waits is told when that ends.
@@ -186,7 +112,9 @@ pub struct Held {
     session: Arc<str>,
     matched: Matched,
     forked: Option<Arc<str>>,
+    scope: u128,
     fingerprint: Option<u128>,
+    origin: RequestOrigin,
 }
 
 impl Sessions {
@@ -209,6 +137,9 @@ impl Sessions {
         for (tip, ago) in tips {
             let Some(at) = now.checked_sub(ago) else { continue };
             let serial = state.find_or_make(&tip.session, at);
+            if let Some(session) = state.sessions.get_mut(&serial) {
+                session.used = true;
+            }
             let number = state.sessions.get(&serial).map_or(0, |session| session.newest);
             state.tips.put(key(tip.value), Node { session: serial, number });
         }
@@ -273,11 +204,14 @@ impl Sessions {
         session.at = now;
         session.busy = Some(Arc::new(Notify::new()));
         let id = session.id.clone();
+        let Wanted { scope, origin, .. } = *wanted;
         let fingerprint = (wanted.repeated != Repeated::Never
-            && state.replies.expect(wanted.fingerprint))
+            && state.replies.expect(wanted.fingerprint, origin, now, config.snapshot))
         .then_some(wanted.fingerprint);
         let shared = self.0.clone();
-        Ok(Claimed::Held(Held { shared, serial, session: id, matched, forked, fingerprint }))
+        let session = id;
+        let held = Held { shared, serial, session, matched, forked, scope, fingerprint, origin };
+        Ok(Claimed::Held(held))
     }
 }
 
@@ -307,11 +241,13 @@ impl Held {
         let state = &mut *state;
         if let Some(session) = state.sessions.get_mut(&self.serial) {
             session.newest += 1;
+            session.used = true;
             session.at = Instant::now();
+            session.unproven = self.fingerprint.filter(|_| self.origin == RequestOrigin::Anonymous);
             let node = Node { session: self.serial, number: session.newest };
             state.tips.put(key(tip), node);
             if let Some(id) = reply_id {
-                state.tips.put(reply_key(id), node);
+                state.tips.put(reply_key(id, self.scope), node);
             }
         }
         if let (Some(fingerprint), Some(stored)) = (self.fingerprint.take(), stored) {
@@ -359,9 +295,15 @@ impl State {
             }
             Named::Loosely(name) => {
                 let id = names::named(wanted.owner, name);
+                let found = self.follow(wanted.histories(), Matched::Named, now, config.session);
+                if let Some(found) = found {
+                    return Ok(found);
+                }
+                // Many conversations may share such a name: the first of them has its session, and
+                // one that does not go on behind a reply under it has one of its own.
                 let serial = self.find_or_make(&id, now);
-                // Such names are shared by requests that have nothing else in common.
-                if self.sessions.get(&serial).is_some_and(|session| session.busy.is_some()) {
+                let session = self.sessions.get(&serial);
+                if session.is_some_and(|session| session.used || session.busy.is_some()) {
                     return Ok((self.make(names::fresh(), now), Matched::New, Some(id)));
                 }
                 Ok((serial, Matched::Named, None))
@@ -370,16 +312,35 @@ impl State {
                 let serial = self.find_or_make(id, now);
                 match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
                     Some(waiting) => Err(waiting),
-                    None => Ok((serial, Matched::Call, None)),
+                    None => {
+                        self.is_proven(serial);
+                        Ok((serial, Matched::Call, None))
+                    }
                 }
             }
             Named::Reply(id) => {
-                Ok(self.follow([reply_key(id)], Matched::Reply, now, config.session))
+                let values = [reply_key(id, wanted.scope)];
+                let found = self.follow(values, Matched::Reply, now, config.session);
+                Ok(found.unwrap_or_else(|| self.begin(now)))
             }
             Named::Not => {
-                let longest_first = wanted.chain.iter().rev().map(|value| key(*value));
-                Ok(self.follow(longest_first, Matched::Prefix, now, config.session))
+                let found = self.follow(wanted.histories(), Matched::Prefix, now, config.session);
+                Ok(found.unwrap_or_else(|| self.begin(now)))
             }
+        }
+    }
+
+    /// A conversation that nobody has seen.
+    fn begin(&mut self, now: Instant) -> Resolved {
+        (self.make(names::fresh(), now), Matched::New, None)
+    }
+
+    /// A client goes on behind the newest reply of a session, so it has that: whoever asks for it
+    /// again is somebody else.
+    fn is_proven(&mut self, serial: u32) {
+        let session = self.sessions.get_mut(&serial);
+        if let Some(fingerprint) = session.and_then(|session| session.unproven.take()) {
+            self.replies.forget(fingerprint);
         }
     }
 
@@ -390,7 +351,7 @@ impl State {
         matched: Matched,
         now: Instant,
         longest: Duration,
-    ) -> Resolved {
+    ) -> Option<Resolved> {
         let mut values = values.into_iter();
         let found = values.find_map(|value| {
             let node = self.tips.get(value)?;
@@ -398,13 +359,12 @@ impl State {
             let fresh = now.duration_since(session.at) <= longest;
             fresh.then(|| (node, session.newest, session.busy.is_some(), session.id.clone()))
         });
-        match found {
-            Some((node, newest, false, _)) if node.number == newest => {
-                (node.session, matched, None)
-            }
-            Some((_, _, _, id)) => (self.make(names::fresh(), now), Matched::New, Some(id)),
-            None => (self.make(names::fresh(), now), Matched::New, None),
+        let (node, newest, busy, id) = found?;
+        if !busy && node.number == newest {
+            self.is_proven(node.session);
+            return Some((node.session, matched, None));
         }
+        Some((self.make(names::fresh(), now), Matched::New, Some(id)))
     }
 
     fn find_or_make(&mut self, id: &Arc<str>, at: Instant) -> u32 {
@@ -418,7 +378,8 @@ impl State {
         let serial = self.next;
         self.next = self.next.wrapping_add(1);
         self.by_name.insert(id.clone(), serial);
-        self.sessions.insert(serial, Session { id, newest: 0, at, busy: None });
+        let session = Session { id, newest: 0, used: false, unproven: None, at, busy: None };
+        self.sessions.insert(serial, session);
         serial
     }
 
@@ -451,9 +412,9 @@ fn key(value: u128) -> u64 {
     value as u64
 }
 
-/// Replies that clients continue by their id are found by it.
-fn reply_key(id: &str) -> u64 {
-    xxh3_64(id.as_bytes()) ^ 0x5245_504c_5953_4944
+/// Replies that clients continue by their id are found by it, each client its own.
+fn reply_key(id: &str, scope: u128) -> u64 {
+    xxh3_64_with_seed(id.as_bytes(), key(scope)) ^ 0x5245_504c_5953_4944
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ async fn speak(
 
     let merged = merged(source, wire).map_err(broken)?;
     if !merged.open.is_empty() {
-        return Ok((listed(&prepared.model, prepared.fingerprint, &merged.open), None));
+        return Ok((listed(&prepared.model, prepared.identity.fingerprint, &merged.open), None));
     }
     let one_at_a_time = Tail::read(source, wire, prepared.chain.len()).map_err(broken)?;
     let whole = merged.body.map_or_else(|| body.clone(), Bytes::from);

@@ -1,20 +1,20 @@
 //! Reads a request and decides what to do with it, before anybody is asked.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use foxwedge_core::{Kind as PartKind, Report, Wire};
 use foxwedge_dialect::{Envelope, ReadError, Reading, position, read, read_within, text, want};
-use http::{HeaderMap, HeaderValue};
 use serde_json::json;
-use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::Inner;
+use super::{
+    Inner,
+    naming::{RequestIdentity, identify},
+};
 use crate::{
     Asked, Face, Fault, Kind,
-    config::{Again, Reach, Route},
+    config::{Reach, Route},
     guard::{Guarded, Judging, Refusal, guard, profile_of},
-    session::{self, Repeated},
 };
 
 /// A request, understood.
@@ -39,28 +39,9 @@ pub(super) struct Prepared {
     pub(super) answers: Vec<Arc<str>>,
     /// Those of them whose answer says that the tool failed.
     pub(super) failed: Vec<Arc<str>>,
-    pub(super) naming: Naming,
-    /// The same for the same body.
-    pub(super) fingerprint: u128,
-    /// Whether the client says that it asks again.
-    pub(super) repeated: Repeated,
+    /// What tells the request from all others.
+    pub(super) identity: RequestIdentity,
 }
-
-/// How a client names its session.
-pub(super) enum Naming {
-    /// By a header: requests of it come one after the other.
-    Exactly(String),
-    /// By something that often names one.
-    Loosely(String),
-    /// By the reply it continues.
-    Reply(String),
-    /// Not at all.
-    Not,
-}
-
-/// Headers that name a session, the strongest first.
-const SESSIONS: [&str; 4] =
-    ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
 
 pub(super) fn prepare(engine: &Inner, asked: &Asked) -> Result<Prepared, Fault> {
     whole(engine, asked, asked.body.clone())
@@ -81,6 +62,7 @@ fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> 
         let words = "you must provide a model parameter";
         return Err(Fault::new(Kind::Request, "missing_model", words).at("model"));
     }
+    let identity = identify(asked, envelope, &asked_model, engine.config.sessions.again)?;
     let route = engine.config.route(&asked_model).ok_or_else(|| unknown(&asked_model))?;
     let model: Arc<str> = route.rename.as_deref().map_or_else(|| asked_model.clone(), Arc::from);
     let wire = upstream_wire(&route, from);
@@ -106,17 +88,14 @@ fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> 
 
     let envelope = &reading.envelope;
     let counts = asked.face == Face::CountTokens;
-    let scope = session::scope(&asked.caller.owner, &asked_model);
     Ok(Prepared {
         stream: envelope.stream.unwrap_or(false) && !counts,
         include_usage: envelope.include_usage.unwrap_or(false) || from != Wire::OpenaiChat,
         most: envelope.max_output,
-        chain: if counts { Vec::new() } else { reading.chain(scope) },
+        chain: if counts { Vec::new() } else { reading.chain(identity.scope) },
         answers: answers(&reading, |_| true),
         failed: failed(&reading, from),
-        naming: naming(&asked.headers, envelope),
-        fingerprint: fingerprint(asked, scope),
-        repeated: repeated(again(engine.config.sessions.again, &route), &asked.headers),
+        identity,
         named_later: (!keeps && from == Wire::OpenaiResponses && envelope.store != Some(false))
             .then(|| body.clone()),
         route,
@@ -211,50 +190,6 @@ fn answers(reading: &Reading<'_>, wanted: impl Fn(&str) -> bool) -> Vec<Arc<str>
             | PartKind::Other => None,
         })
         .collect()
-}
-
-fn naming(headers: &HeaderMap, envelope: &Envelope<'_>) -> Naming {
-    let named = SESSIONS.iter().find_map(|name| headers.get(*name)?.to_str().ok());
-    if let Some(name) = named.filter(|name| !name.is_empty()) {
-        return Naming::Exactly(name.to_owned());
-    }
-    let owned = |text: &Cow<'_, str>| text.clone().into_owned();
-    match (&envelope.previous_response, &envelope.cache_key) {
-        (Some(id), _) => Naming::Reply(owned(id)),
-        (None, Some(key)) if !key.is_empty() => Naming::Loosely(owned(key)),
-        (None, _) => Naming::Not,
-    }
-}
-
-/// The same for the same request of the same caller.
-fn fingerprint(asked: &Asked, scope: u128) -> u128 {
-    let key = asked.headers.get("idempotency-key").map_or(&[][..], HeaderValue::as_bytes);
-    let seed = xxh3_64_with_seed(key, scope as u64 ^ asked.face as u64);
-    xxh3_128_with_seed(&asked.body, seed)
-}
-
-/// What counts as asking again. An agent does what it is told: the same again is told once.
-fn again(again: Again, route: &Route) -> Again {
-    match (&route.upstream.reach, again) {
-        (Reach::Agent(_), Again::Marked | Again::Identical) => Again::Identical,
-        (Reach::Network(_) | Reach::Scripted, again) | (Reach::Agent(_), again) => again,
-    }
-}
-
-/// Whether the client says that it asks again.
-fn repeated(again: Again, headers: &HeaderMap) -> Repeated {
-    let text = |name: &str| headers.get(name)?.to_str().ok();
-    let marked = || {
-        text("idempotency-key").is_some()
-            || text("x-stainless-retry-count").is_some_and(|count| count.trim() != "0")
-            || SESSIONS.iter().any(|name| headers.contains_key(*name))
-    };
-    match again {
-        Again::Never => Repeated::Never,
-        Again::Identical => Repeated::Yes,
-        Again::Marked if marked() => Repeated::Yes,
-        Again::Marked => Repeated::No,
-    }
 }
 
 fn unknown(model: &str) -> Fault {

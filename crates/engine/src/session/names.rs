@@ -5,10 +5,47 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The most bytes of an id.
-const MOST: usize = 128;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// The longest name of a session, and the longest id.
+pub(crate) const LONGEST_NAME: usize = 128;
 /// Whose names need nothing in front.
 const LOCAL: &str = "local";
+
+/// Which of an owner's conversations with a model are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SessionScope<'a> {
+    /// Those under this very name.
+    Named(&'a str),
+    /// Those that share something which is often a name.
+    Keyed(&'a str),
+    /// Those that have no name.
+    Unnamed,
+}
+
+/// Where the digests of conversations begin: those of another owner, model or name never meet them.
+pub fn scope(owner: &str, model: &str, within: SessionScope<'_>) -> u128 {
+    let mut bytes = Vec::with_capacity(owner.len() + model.len() + 64);
+    bytes.extend_from_slice(owner.as_bytes());
+    bytes.push(0);
+    bytes.extend_from_slice(model.as_bytes());
+    let (kind, name) = match within {
+        // The id that a reply names its session by: an unnamed conversation goes on under it.
+        SessionScope::Named(name) if is_given_out(name) => return xxh3_128(&bytes),
+        SessionScope::Unnamed => return xxh3_128(&bytes),
+        SessionScope::Named(name) => (1, name),
+        SessionScope::Keyed(name) => (2, name),
+    };
+    bytes.extend_from_slice(&[0, kind]);
+    bytes.extend_from_slice(name.as_bytes());
+    xxh3_128(&bytes)
+}
+
+/// Whether a name looks like an id that [`fresh`] makes.
+fn is_given_out(name: &str) -> bool {
+    let digits = name.strip_prefix("s-").unwrap_or_default();
+    digits.len() == 32 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
 
 /// A new id that nobody else has: a number of this process that nobody can guess, and one that never
 /// comes twice from it.
@@ -24,7 +61,7 @@ pub(super) fn fresh() -> Arc<str> {
 
 /// The id of the session that an owner calls so. The names of different owners never meet.
 pub(super) fn named(owner: &str, name: &str) -> Arc<str> {
-    if owner == LOCAL && is_safe(name) {
+    if owner == LOCAL && is_session_name(name) {
         return name.into();
     }
     let mut hasher = blake3::Hasher::new();
@@ -34,9 +71,9 @@ pub(super) fn named(owner: &str, name: &str) -> Arc<str> {
 }
 
 /// Whether a name can be an id as it is: never a path, never a surprise in a log.
-fn is_safe(name: &str) -> bool {
+pub(crate) fn is_session_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !name.is_empty() && name.len() <= MOST && name.bytes().all(plain)
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.bytes().all(plain)
 }
 
 #[cfg(test)]
@@ -54,7 +91,7 @@ mod tests {
             named("c", "my-chat_1"),
         ];
         for (at, id) in others.iter().enumerate() {
-            assert!(is_safe(id) && id.len() == 34, "{id}");
+            assert!(is_session_name(id) && id.len() == 34, "{id}");
             assert!(!others.iter().skip(at + 1).any(|other| other == id), "{id}");
         }
         assert_eq!(named("b", "x"), named("b", "x"));
@@ -63,6 +100,6 @@ mod tests {
     #[test]
     fn new_ids_differ() {
         let (one, two) = (fresh(), fresh());
-        assert!(is_safe(&one) && one != two);
+        assert!(is_session_name(&one) && one != two);
     }
 }

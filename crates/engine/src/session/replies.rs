@@ -11,6 +11,8 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tokio::{sync::Notify, time::Instant};
 
+use super::RequestOrigin;
+
 /// A reply as it went out.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -43,6 +45,8 @@ pub(super) struct Replies {
 enum Kept {
     Coming(Arc<Notify>),
     There(Arc<Stored>, Instant),
+    /// Several clients asked for the same: nobody can tell whose retry another one is.
+    Several(Instant),
 }
 
 impl Replies {
@@ -57,32 +61,54 @@ impl Replies {
                 Found::There(stored.clone())
             }
             Some(Kept::Coming(waiting)) => Found::Coming(waiting.clone()),
-            Some(Kept::There(..)) | None => Found::Nothing,
+            Some(Kept::There(..) | Kept::Several(_)) | None => Found::Nothing,
         }
     }
 
     /// A reply will come; whether this request is the one that brings it.
-    pub(super) fn expect(&mut self, fingerprint: u128) -> bool {
-        if self.most == 0 || matches!(self.all.get(&fingerprint), Some(Kept::Coming(_))) {
-            return false;
+    pub(super) fn expect(
+        &mut self,
+        fingerprint: u128,
+        origin: RequestOrigin,
+        now: Instant,
+        longest: Duration,
+    ) -> bool {
+        let is_recent = |at: &Instant| now.duration_since(*at) <= longest;
+        let first = match (self.all.get(&fingerprint), origin) {
+            _ if self.most == 0 => return false,
+            (Some(Kept::Coming(_)), RequestOrigin::Declared) => return false,
+            (Some(Kept::Coming(_)), RequestOrigin::Anonymous) => false,
+            (Some(Kept::There(_, at) | Kept::Several(at)), RequestOrigin::Anonymous) => {
+                !is_recent(at)
+            }
+            (Some(Kept::There(..) | Kept::Several(_)), RequestOrigin::Declared) | (None, _) => true,
+        };
+        if first {
+            self.set(fingerprint, Kept::Coming(Arc::new(Notify::new())));
+        } else {
+            self.set(fingerprint, Kept::Several(now));
+            self.order.push_back((fingerprint, now));
+            self.make_room();
         }
-        if let Some(Kept::There(stored, _)) =
-            self.all.insert(fingerprint, Kept::Coming(Arc::new(Notify::new())))
-        {
-            self.bytes = self.bytes.saturating_sub(weight(&stored));
-        }
-        true
+        first
     }
 
-    /// It came.
+    /// It came. Not kept if somebody else has asked the same meanwhile.
     pub(super) fn put(&mut self, fingerprint: u128, stored: Stored, now: Instant) {
-        self.bytes += weight(&stored);
-        let before = self.all.insert(fingerprint, Kept::There(Arc::new(stored), now));
-        if let Some(Kept::Coming(waiting)) = before {
-            waiting.notify_waiters();
+        if matches!(self.all.get(&fingerprint), Some(Kept::Several(_))) {
+            return;
         }
+        self.set(fingerprint, Kept::There(Arc::new(stored), now));
         self.order.push_back((fingerprint, now));
-        while self.bytes > self.most && self.drop_oldest() {}
+        self.make_room();
+    }
+
+    /// Whoever it was for has it.
+    pub(super) fn forget(&mut self, fingerprint: u128) {
+        if matches!(self.all.get(&fingerprint), Some(Kept::There(..))) {
+            let gone = self.all.remove(&fingerprint);
+            self.bytes = self.bytes.saturating_sub(gone.as_ref().map_or(0, weight));
+        }
     }
 
     /// It did not come.
@@ -106,18 +132,37 @@ impl Replies {
         (self.all.len(), self.bytes)
     }
 
+    fn set(&mut self, fingerprint: u128, kept: Kept) {
+        self.bytes += weight(&kept);
+        let Some(before) = self.all.insert(fingerprint, kept) else { return };
+        self.bytes = self.bytes.saturating_sub(weight(&before));
+        if let Kept::Coming(waiting) = before {
+            waiting.notify_waiters();
+        }
+    }
+
+    fn make_room(&mut self) {
+        while self.bytes > self.most && self.drop_oldest() {}
+    }
+
     fn drop_oldest(&mut self) -> bool {
         let Some((fingerprint, kept_at)) = self.order.pop_front() else { return false };
         // A later reply to the same request has its own place in the order.
-        let is_it =
-            matches!(self.all.get(&fingerprint), Some(Kept::There(_, at)) if *at == kept_at);
-        if is_it && let Some(Kept::There(stored, _)) = self.all.remove(&fingerprint) {
-            self.bytes = self.bytes.saturating_sub(weight(&stored));
+        let is_it = matches!(
+            self.all.get(&fingerprint),
+            Some(Kept::There(_, at) | Kept::Several(at)) if *at == kept_at
+        );
+        if is_it && let Some(gone) = self.all.remove(&fingerprint) {
+            self.bytes = self.bytes.saturating_sub(weight(&gone));
         }
         true
     }
 }
 
-fn weight(stored: &Stored) -> usize {
-    stored.body.len() + 512
+fn weight(kept: &Kept) -> usize {
+    match kept {
+        Kept::Coming(_) => 0,
+        Kept::There(stored, _) => stored.body.len() + 512,
+        Kept::Several(_) => 128,
+    }
 }

@@ -13,8 +13,10 @@ fn chain(values: &[u128]) -> Wanted<'_> {
         owner: "local",
         named: Named::Not,
         chain: values,
+        scope: 0,
         fingerprint: values.iter().sum(),
         repeated: Repeated::No,
+        origin: RequestOrigin::Anonymous,
     }
 }
 
@@ -82,8 +84,22 @@ async fn owners_do_not_meet() {
     let first = held(sessions.claim(one).await);
     let second = held(sessions.claim(Wanted { owner: "b", ..one }).await);
     assert_ne!(first.session(), second.session());
-    assert_ne!(scope("a", "m"), scope("b", "m"));
-    assert_ne!(scope("a", "bm"), scope("ab", "m"));
+    let scopes = [("a", "m"), ("b", "m"), ("a", "bm"), ("ab", "m")];
+    let names = [
+        SessionScope::Unnamed,
+        SessionScope::Named("x"),
+        SessionScope::Keyed("x"),
+        SessionScope::Named("y"),
+    ];
+    let all = scopes.iter().flat_map(|(owner, model)| names.map(|name| scope(owner, model, name)));
+    let all: std::collections::HashSet<u128> = all.collect();
+    assert_eq!(all.len(), scopes.len() * names.len());
+    // An unnamed conversation may be named by the id that its replies carry.
+    let given = names::fresh();
+    assert_eq!(
+        scope("a", "m", SessionScope::Named(&given)),
+        scope("a", "m", SessionScope::Unnamed)
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,4 +5,5 @@ mod faces;
 mod guarding;
 mod judge;
 mod sessions;
+mod conversations;
 mod trouble;

@@ -43,25 +43,25 @@ async fn a_conversation_with_calls_stays_one_session() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_named_is_that_session_and_the_same_again_is_not_asked_twice() {
+async fn a_session_that_is_named_is_that_session_and_a_marked_retry_is_not_asked_twice() {
     let engine = engine("").await;
     let messages = json!([{"role": "user", "content": "hello"}]);
-    let headers = [("x-session-id", "mine")];
-    let first = chat(&engine, &messages, &headers).await;
+    let named = ("x-session-id", "mine");
+    let retried = ("x-stainless-retry-count", "1");
+    let first = chat(&engine, &messages, &[named]).await;
     assert_eq!(
         (first.header("x-foxwedge-session"), first.header("x-foxwedge-match")),
         ("mine", "session-id")
     );
-    let again = chat(&engine, &messages, &headers).await;
+    let again = chat(&engine, &messages, &[named, retried]).await;
     assert_eq!((again.header("x-foxwedge-replayed"), &again.body), ("true", &first.body));
-    let retried = [("x-stainless-retry-count", "1")];
-    assert_eq!(chat(&engine, &messages, &[]).await.header("x-foxwedge-replayed"), "");
     assert_eq!(
-        chat(&engine, &messages, &[]).await.header("x-foxwedge-replayed"),
+        chat(&engine, &messages, &[named]).await.header("x-foxwedge-replayed"),
         "",
         "asked on purpose"
     );
-    assert_eq!(chat(&engine, &messages, &retried).await.header("x-foxwedge-replayed"), "true");
+    assert_eq!(chat(&engine, &messages, &[]).await.header("x-foxwedge-replayed"), "");
+    assert_eq!(chat(&engine, &messages, &[retried]).await.header("x-foxwedge-replayed"), "true");
 }
 
 #[tokio::test]
