@@ -69,9 +69,21 @@ test("the token leaves the address, and without one the page asks for it", async
     assert.equal(new URL(page.url()).hash, "#/runs");
     await page.reload();
     await page.locator(".server.up").waitFor();
+    const works = await page.evaluate(() => sessionStorage.getItem("foxwedge.token"));
     await page.evaluate(() => sessionStorage.clear());
     await page.reload();
     await page.getByText("This gateway wants a token").waitFor();
+    // A link that is pasted into the locked page opens it, and leaves the address.
+    await page.evaluate((token) => (location.hash = `token=${token}&/runs`), works);
+    await page.locator("h1", { hasText: "Runs" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "#/runs");
+    // A link that somebody planted does not replace the token, neither at once nor at the next load.
+    await page.evaluate(() => (location.hash = "token=planted&/feed"));
+    await page.locator("h1", { hasText: "Requests" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "#/feed");
+    await page.reload();
+    await page.locator(".server.up").waitFor();
+    assert.equal(await page.evaluate(() => sessionStorage.getItem("foxwedge.token")), works);
   });
 });
 

@@ -14,10 +14,18 @@
   var found = /(?:^|[?&])token=([^&]*)/.exec(hash);
   if (!found) return;
   try {
-    sessionStorage.setItem("foxwedge.token", decodeURIComponent(found[1]));
+    // A link does not replace a token that may work.
+    var place = sessionStorage.getItem("foxwedge.token") ? "foxwedge.offered" : "foxwedge.token";
+    sessionStorage.setItem(place, decodeURIComponent(found[1]));
   } catch (_) {
     // Without a place to keep it, the page asks for it.
   }
-  var rest = hash.replace(/(^|[?&])token=[^&]*/, "").replace(/^&/, "");
+  var rest = hash
+    .replace(/(^|[?&])token=[^&]*/g, function (_, before) {
+      return before === "?" ? "?" : "";
+    })
+    .replace(/\?&/, "?")
+    .replace(/[?&]$/, "")
+    .replace(/^&/, "");
   history.replaceState(null, "", location.pathname + location.search + (rest ? "#" + rest : ""));
 })();

@@ -2,6 +2,9 @@
 
 import { computed, signal } from "@preact/signals";
 
+import { takeToken } from "./data/link.js";
+import { offer } from "./data/token.js";
+
 /** A place: its path in pieces, and what stands behind the `?`. */
 export interface Place {
   readonly path: readonly string[];
@@ -50,6 +53,11 @@ export function refine(changes: Readonly<Record<string, string>>): void {
 /** Begins to watch the address. */
 export function watchAddress(): void {
   addEventListener("hashchange", () => {
+    const link = takeToken(location.hash);
+    if (link.hash !== location.hash) {
+      history.replaceState(null, "", location.pathname + location.search + link.hash);
+      offer(link.token);
+    }
     hash.value = location.hash;
   });
 }

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import { headers, isLocked } from "./token.js";
+import { headers, isAccepted, isRefused } from "./token.js";
 
 /** Whether the server answers: since when not, if it does not. */
 export type Link =
@@ -78,7 +78,8 @@ async function send(path: string, wish: Wish): Promise<Response> {
     throw new Unreachable(error instanceof Error ? error.message : String(error));
   }
   isUp();
-  if (reply.status === 401) isLocked.value = true;
+  if (reply.status === 401) isRefused();
+  else isAccepted();
   if (!reply.ok) throw await refusal(reply);
   return reply;
 }

@@ -4,12 +4,13 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { ask, path } from "../data/ask.js";
+import { ALL_ACTIONS, outcomeOf } from "../data/outcome.js";
 import { usePoll } from "../data/poll.js";
 import { headers } from "../data/token.js";
 import type { FeedRow, FeedView, Paged } from "../data/types.js";
-import { Badge, Findings, type Tone } from "../parts/badge.js";
+import { Badge, Findings } from "../parts/badge.js";
 import { Empty, Loaded, Page, Trouble } from "../parts/frame.js";
-import { Icon, type IconName } from "../parts/icon.js";
+import { Icon } from "../parts/icon.js";
 import { Long } from "../parts/long.js";
 import { JsonText } from "../parts/text.js";
 import { link, place, refine } from "../route.js";
@@ -20,14 +21,6 @@ import { Choice } from "./sessions.js";
 
 const MOST = 2_000;
 const FILTERS = ["q", "action", "status", "face", "match", "rule", "session", "run"] as const;
-
-const ACTIONS: Readonly<Record<string, readonly [Tone, IconName]>> = {
-  none: ["rest", "check"],
-  observed: ["warn", "search"],
-  fixed: ["ok", "wrench"],
-  rejected: ["bad", "slash"],
-  failed: ["bad", "cross"],
-};
 
 export function FeedPage() {
   const { query } = place.value;
@@ -62,7 +55,7 @@ export function FeedPage() {
           value={given.action ?? ""}
           words={[
             ["", t("feed.action.all")],
-            ...Object.keys(ACTIONS).map((one) => [one, maybe("action", one)] as const),
+            ...ALL_ACTIONS.map((one) => [one, maybe("action", one)] as const),
           ]}
         />
         <Choice
@@ -152,11 +145,12 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
       onClick={() => refine({ id: chosen ? "" : row.id })}
     >
       <span class="muted num">{clock(row.at)}</span>
-      <Action action={row.action} />
+      <Action row={row} />
       <span class="cut">
         {row.model ?? "–"}{" "}
         <span class="muted">
-          {maybe("face", row.face)} → {row.upstream ?? "–"}
+          {maybe("face", row.face)} →{" "}
+          {row.trouble === null ? (row.upstream ?? "–") : `${row.upstream ?? "–"} · ${row.trouble}`}
         </span>
       </span>
       <Findings counts={row.findings} />
@@ -169,19 +163,21 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
   );
 }
 
-function Action({ action }: { action: string }) {
-  const [tone, icon] = ACTIONS[action] ?? ["rest", "unknown"];
+function Action({ row }: { row: FeedRow }) {
+  const { tone, icon, word, code } = outcomeOf(row);
   return (
     <Badge tone={tone} icon={icon}>
-      {maybe("action", action)}
+      {maybe("action", word)}
+      {code !== "" && <span class="num"> {code}</span>}
     </Badge>
   );
 }
 
 function StatusCode({ status }: { status: number }) {
-  const tone = status < 400 ? "ok" : status < 500 ? "warn" : "bad";
+  const isSuccess = status >= 200 && status < 300;
+  const tone = isSuccess ? "ok" : status < 500 ? "warn" : "bad";
   return (
-    <Badge tone={tone} icon={status < 400 ? "check" : "cross"} plain>
+    <Badge tone={tone} icon={isSuccess ? "check" : "cross"} plain>
       <span class="num">{status}</span>
     </Badge>
   );
@@ -207,7 +203,7 @@ function One({ id }: { id: string }) {
           {(row) => (
             <>
               <span class="bar">
-                <Action action={row.action} />
+                <Action row={row} />
                 <StatusCode status={row.status} />
                 {row.ended !== "whole" && (
                   <Badge tone="warn" icon="warn">
