@@ -31,6 +31,7 @@ use crate::{
     record::{Begin, Recorder, Recording},
     session::{Claimed, Held, Named, Sessions, Stored, Wanted},
     trace::{Span, Tracer},
+    upstream::RetryBudget,
 };
 use ask::Said;
 use naming::{Naming, RequestIdentity};
@@ -56,6 +57,8 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) agents: Pool,
     pub(crate) recorder: Recorder,
+    /// How many retries each upstream gets.
+    budgets: HashMap<Arc<str>, RetryBudget>,
     pub(crate) meter: Meter,
     pub(crate) tracer: Tracer,
     /// How runs that are at work are stopped.
@@ -112,6 +115,8 @@ impl Engine {
             agents.sweep().await;
         }
         let recall = Recall::new(config.sessions.replies);
+        let upstreams = config.upstreams.iter();
+        let budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
         let inner = Arc::new(Inner {
             config,
             client,
@@ -121,6 +126,7 @@ impl Engine {
             sessions,
             agents,
             recorder,
+            budgets,
             meter,
             tracer,
             stops: Mutex::default(),
@@ -215,6 +221,7 @@ async fn sweep(inner: std::sync::Weak<Inner>) {
         tokio::time::sleep(SWEEP).await;
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
+        inner.recorder.sweep();
         inner.client.sweep();
     }
 }
@@ -244,7 +251,13 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
         Reach::Network(_) | Reach::Scripted => {
             summary::fit(engine, asked, &mut prepared).await;
             let trace = span.header();
-            ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop).await
+            match summary::too_long(engine, asked.face, &prepared) {
+                Some(fault) => Err(fault),
+                None => {
+                    ask::ask(engine, asked, &mut prepared, trace.as_deref(), &mut running.stop)
+                        .await
+                }
+            }
         }
         Reach::Agent(of) => {
             let of = of.clone();
@@ -268,10 +281,10 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
             let work = Work { held, recording, span, running, agent };
             reply.begin(status, &headers, body, work).await
         }
-        Ok(Said::Error { status, headers, body }) => {
+        Ok(Said::Error { status, headers, body, tries }) => {
             recording.failed(status);
             span.failed(status.as_u16());
-            Ok(reply.error(status, &headers, &body))
+            Ok(reply.error(status, &headers, &body, tries))
         }
         Err(fault) => {
             recording.fault(fault.code);
@@ -324,33 +337,38 @@ impl Drop for Running {
 }
 
 async fn claim(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Claimed {
-    let waits = match &prepared.route.upstream.reach {
-        Reach::Agent(_) => {
-            let owner = &asked.caller.owner;
-            let waits = engine.agents.wanting(owner, &prepared.answers, &prepared.chain);
-            // Ids of calls may come twice: an agent of another history is that of somebody else.
-            waits.filter(|agent| agent.seen(&prepared.chain).is_some())
+    loop {
+        let waits = match &prepared.route.upstream.reach {
+            Reach::Agent(_) => agent::waiting(engine, asked, prepared),
+            Reach::Network(_) | Reach::Scripted => None,
+        };
+        let RequestIdentity { naming, scope, fingerprint, repeated, origin } = &prepared.identity;
+        let named = match (&waits, naming) {
+            (Some(agent), _) => Named::This(&agent.session),
+            (None, Naming::Exactly(name)) => Named::Exactly(name),
+            (None, Naming::Loosely(name)) => Named::Loosely(name),
+            (None, Naming::Reply(id)) => Named::Reply(id),
+            (None, Naming::Not) => Named::Not,
+        };
+        let wanted = Wanted {
+            owner: &asked.caller.owner,
+            named,
+            chain: &prepared.chain,
+            scope: *scope,
+            fingerprint: *fingerprint,
+            repeated: *repeated,
+            origin: *origin,
+        };
+        let claimed = engine.sessions.claim(wanted).await;
+        // Whoever had it before may have answered otherwise: then it is the agent of another
+        // conversation, and is not found a second time.
+        if let (Some(agent), Claimed::Held(_)) = (&waits, &claimed)
+            && !agent::is_of(agent, asked, prepared)
+        {
+            continue;
         }
-        Reach::Network(_) | Reach::Scripted => None,
-    };
-    let RequestIdentity { naming, scope, fingerprint, repeated, origin } = &prepared.identity;
-    let named = match (&waits, naming) {
-        (Some(agent), _) => Named::This(&agent.session),
-        (None, Naming::Exactly(name)) => Named::Exactly(name),
-        (None, Naming::Loosely(name)) => Named::Loosely(name),
-        (None, Naming::Reply(id)) => Named::Reply(id),
-        (None, Naming::Not) => Named::Not,
-    };
-    let wanted = Wanted {
-        owner: &asked.caller.owner,
-        named,
-        chain: &prepared.chain,
-        scope: *scope,
-        fingerprint: *fingerprint,
-        repeated: *repeated,
-        origin: *origin,
-    };
-    engine.sessions.claim(wanted).await
+        return claimed;
+    }
 }
 
 fn begin<'a>(asked: &'a Asked, prepared: &'a Prepared, held: &'a Held) -> Begin<'a> {

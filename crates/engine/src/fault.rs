@@ -22,6 +22,8 @@ pub struct Fault {
     pub details: Map<String, Value>,
     /// When to come back, in seconds.
     pub retry_after: Option<u64>,
+    /// It was tried as often as it is good for: the client need not do so.
+    pub tried_enough: bool,
 }
 
 /// What kind of trouble.
@@ -125,6 +127,7 @@ impl Fault {
             place,
             details,
             retry_after: None,
+            tried_enough: false,
         }
     }
 

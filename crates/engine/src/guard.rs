@@ -17,7 +17,7 @@ use crate::config::{Guard, Mode, Route};
 
 pub(crate) use heal::{Class, Healed, classify, heal};
 pub use noted::{Action, Change, Noted};
-pub(crate) use overflow::{Room, Scales, shorten};
+pub(crate) use overflow::{ContextOverflow, Room, Scales, overflow, shorten};
 
 /// A request that is to be judged.
 #[derive(Clone, Copy)]

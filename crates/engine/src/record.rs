@@ -17,9 +17,11 @@ mod story;
 mod live;
 mod desk;
 mod whole;
+mod delay;
 mod writer;
 mod tips;
 mod repairs;
+mod words;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +35,7 @@ use std::{
 
 use bytes::Bytes;
 use foxwedge_core::Wire;
-use foxwedge_store::{AnyStore, Feeds, StoreError};
+use foxwedge_store::{AnyStore, EventWords, Feeds, StoreError};
 use tokio::{task::JoinHandle, time::timeout};
 
 use crate::{
@@ -45,6 +47,7 @@ use crate::{
 use queue::{Beginning, Queue};
 use recording::Place;
 use waiting::{Claimed, Waiting};
+use words::LiveWords;
 
 pub(crate) use live::again;
 pub use recording::Recording;
@@ -69,6 +72,8 @@ struct Inner {
     waiting: Arc<Waiting>,
     repairs: Repairs,
     feeds: Feeds<AnyStore>,
+    /// What was said, where it is not stored.
+    words: Option<LiveWords>,
     meter: Meter,
     names: Names,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -165,6 +170,10 @@ impl Recorder {
             waiting,
             repairs: Repairs::new(record.repairs, record.repair_bytes),
             feeds: Feeds::new(store),
+            words: match record.content {
+                Content::Left => Some(LiveWords::new()),
+                Content::Kept => None,
+            },
             meter,
             names: Names::new(),
             task: Mutex::new(Some(task)),
@@ -205,6 +214,19 @@ impl Recorder {
     /// Runs as user interfaces follow them.
     pub fn feeds(&self) -> &Feeds<AnyStore> {
         &self.0.feeds
+    }
+
+    /// What was said lately and is not stored: for the owner of a run, and nobody else.
+    pub fn words(&self) -> Option<Arc<dyn EventWords>> {
+        let words = self.0.words.clone()?;
+        Some(Arc::new(words))
+    }
+
+    /// Forgets what was said too long ago.
+    pub(crate) fn sweep(&self) {
+        if let Some(words) = &self.0.words {
+            words.sweep();
+        }
     }
 
     /// Somebody else has ended a run: nobody here goes on with it.

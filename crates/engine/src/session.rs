@@ -92,6 +92,9 @@ struct State {
 #[derive(Debug)]
 struct Session {
     id: Arc<str>,
+    /// Whose it is, if that is known, and whether its id was given out by us.
+    owner: Option<u64>,
+    given_out: bool,
     /// The number of its newest exchange.
     newest: u32,
     /// Whether there ever was an exchange.
@@ -136,7 +139,7 @@ impl Sessions {
         let mut state = self.0.lock();
         for (tip, ago) in tips {
             let Some(at) = now.checked_sub(ago) else { continue };
-            let serial = state.find_or_make(&tip.session, at);
+            let serial = state.find_or_make(&tip.session, None, at);
             if let Some(session) = state.sessions.get_mut(&serial) {
                 session.used = true;
             }
@@ -165,6 +168,14 @@ impl Sessions {
                 return Claimed::Busy;
             }
         }
+    }
+
+    /// Whether an owner means a session by a name that we gave out: its conversation has no name.
+    pub(crate) fn gave_out(&self, owner: &str, name: &str) -> bool {
+        let state = self.0.lock();
+        let serial = state.by_name.get(&*names::named(owner, name));
+        let session = serial.and_then(|serial| state.sessions.get(serial));
+        session.is_some_and(|it| it.given_out && it.owner == Some(owner_key(owner)))
     }
 
     /// How much is remembered.
@@ -287,29 +298,33 @@ impl State {
         self.make_room(config.nodes);
         match wanted.named {
             Named::Exactly(name) => {
-                let serial = self.find_or_make(&names::named(wanted.owner, name), now);
+                let serial = self.find_named(wanted.owner, name, now);
                 match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
                     Some(waiting) => Err(waiting),
                     None => Ok((serial, Matched::Named, None)),
                 }
             }
             Named::Loosely(name) => {
-                let id = names::named(wanted.owner, name);
-                let found = self.follow(wanted.histories(), Matched::Named, now, config.session);
+                let owner = wanted.owner;
+                let found =
+                    self.follow(wanted, wanted.histories(), Matched::Named, now, config.session);
                 if let Some(found) = found {
                     return Ok(found);
                 }
                 // Many conversations may share such a name: the first of them has its session, and
                 // one that does not go on behind a reply under it has one of its own.
-                let serial = self.find_or_make(&id, now);
+                let serial = self.find_named(owner, name, now);
                 let session = self.sessions.get(&serial);
-                if session.is_some_and(|session| session.used || session.busy.is_some()) {
-                    return Ok((self.make(names::fresh(), now), Matched::New, Some(id)));
+                match session.filter(|session| session.used || session.busy.is_some()) {
+                    Some(first) => {
+                        let first = first.id.clone();
+                        Ok((self.make_fresh(owner, now), Matched::New, Some(first)))
+                    }
+                    None => Ok((serial, Matched::Named, None)),
                 }
-                Ok((serial, Matched::Named, None))
             }
             Named::This(id) => {
-                let serial = self.find_or_make(id, now);
+                let serial = self.find_or_make(id, Some(wanted.owner), now);
                 match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
                     Some(waiting) => Err(waiting),
                     None => {
@@ -320,19 +335,20 @@ impl State {
             }
             Named::Reply(id) => {
                 let values = [reply_key(id, wanted.scope)];
-                let found = self.follow(values, Matched::Reply, now, config.session);
-                Ok(found.unwrap_or_else(|| self.begin(now)))
+                let found = self.follow(wanted, values, Matched::Reply, now, config.session);
+                Ok(found.unwrap_or_else(|| self.begin(wanted.owner, now)))
             }
             Named::Not => {
-                let found = self.follow(wanted.histories(), Matched::Prefix, now, config.session);
-                Ok(found.unwrap_or_else(|| self.begin(now)))
+                let found =
+                    self.follow(wanted, wanted.histories(), Matched::Prefix, now, config.session);
+                Ok(found.unwrap_or_else(|| self.begin(wanted.owner, now)))
             }
         }
     }
 
     /// A conversation that nobody has seen.
-    fn begin(&mut self, now: Instant) -> Resolved {
-        (self.make(names::fresh(), now), Matched::New, None)
+    fn begin(&mut self, owner: &str, now: Instant) -> Resolved {
+        (self.make_fresh(owner, now), Matched::New, None)
     }
 
     /// A client goes on behind the newest reply of a session, so it has that: whoever asks for it
@@ -347,6 +363,7 @@ impl State {
     /// The session behind the first of these values that is known.
     fn follow(
         &mut self,
+        wanted: &Wanted<'_>,
         values: impl IntoIterator<Item = u64>,
         matched: Matched,
         now: Instant,
@@ -364,21 +381,48 @@ impl State {
             self.is_proven(node.session);
             return Some((node.session, matched, None));
         }
-        Some((self.make(names::fresh(), now), Matched::New, Some(id)))
+        Some((self.make_fresh(wanted.owner, now), Matched::New, Some(id)))
     }
 
-    fn find_or_make(&mut self, id: &Arc<str>, at: Instant) -> u32 {
+    /// The session that an owner calls so. Whoever knows the id of somebody else's gets its own.
+    fn find_named(&mut self, owner: &str, name: &str, at: Instant) -> u32 {
+        let id = names::named(owner, name);
+        let found = self.by_name.get(&id).and_then(|serial| self.sessions.get(serial));
+        let foreign = found.and_then(|it| it.owner).is_some_and(|it| it != owner_key(owner));
+        let id = if foreign { names::hashed(owner, name) } else { id };
+        self.find_or_make(&id, Some(owner), at)
+    }
+
+    fn find_or_make(&mut self, id: &Arc<str>, owner: Option<&str>, at: Instant) -> u32 {
         match self.by_name.get(id) {
             Some(serial) => *serial,
-            None => self.make(id.clone(), at),
+            None => self.make(id.clone(), owner, at),
         }
     }
 
-    fn make(&mut self, id: Arc<str>, at: Instant) -> u32 {
+    /// A session that nobody has named.
+    fn make_fresh(&mut self, owner: &str, at: Instant) -> u32 {
+        let serial = self.make(names::fresh(), Some(owner), at);
+        if let Some(session) = self.sessions.get_mut(&serial) {
+            session.given_out = true;
+        }
+        serial
+    }
+
+    fn make(&mut self, id: Arc<str>, owner: Option<&str>, at: Instant) -> u32 {
         let serial = self.next;
         self.next = self.next.wrapping_add(1);
         self.by_name.insert(id.clone(), serial);
-        let session = Session { id, newest: 0, used: false, unproven: None, at, busy: None };
+        let session = Session {
+            id,
+            owner: owner.map(owner_key),
+            given_out: false,
+            newest: 0,
+            used: false,
+            unproven: None,
+            at,
+            busy: None,
+        };
         self.sessions.insert(serial, session);
         serial
     }
@@ -410,6 +454,11 @@ impl State {
 /// Half of a digest tells a million conversations apart.
 fn key(value: u128) -> u64 {
     value as u64
+}
+
+/// Tells owners apart.
+fn owner_key(owner: &str) -> u64 {
+    xxh3_64_with_seed(owner.as_bytes(), 0)
 }
 
 /// Replies that clients continue by their id are found by it, each client its own.

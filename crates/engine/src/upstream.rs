@@ -1,6 +1,7 @@
 //! Asking an upstream: where, with which headers, in whose name, and how often.
 
 mod address;
+mod budget;
 mod headers;
 mod patience;
 mod persist;
@@ -16,9 +17,10 @@ use crate::{
     http::{Client, HttpError, Incoming, Outgoing, Reply},
 };
 
+pub(crate) use budget::RetryBudget;
 pub(crate) use headers::{back, is_stream};
-pub(crate) use patience::{Patience, retry_after};
-pub(crate) use persist::{Again, Onlooker, Said, persist};
+pub(crate) use patience::{Patience, RetryAfter, retry_after};
+pub(crate) use persist::{Again, Onlooker, RetryPlan, Said, UpstreamTries, persist};
 
 /// A request for an upstream.
 #[derive(Clone, Copy)]
@@ -36,7 +38,7 @@ pub(crate) struct Sending<'a> {
     pub(crate) trace: Option<&'a str>,
 }
 
-/// Sends a request once.
+/// Sends a request once. A reply is a success or an error, never a redirect.
 pub(crate) async fn send(
     client: &Client,
     sending: Sending<'_>,
@@ -54,17 +56,23 @@ pub(crate) async fn send(
         path.insert_str(0, &target.prefix);
     }
     let headers = headers::out(sending, attempt);
-    match &sending.upstream.reach {
+    let reply = match &sending.upstream.reach {
         Reach::Network(target) => {
             let request = Outgoing { method: Method::POST, path: &path, headers: &headers, body };
-            client.send(target, request).await
+            client.send(target, request).await?
         }
         Reach::Scripted => {
             let mut reply = scripted(sending.wire, &path, &headers, &body);
             reply.body = reply.body.with_idle(client.idle());
-            Ok(reply)
+            reply
         }
-        Reach::Agent(_) => Err(HttpError::no_network()),
+        Reach::Agent(_) => return Err(HttpError::no_network()),
+    };
+    // A client that trusts us would follow a redirect, with its token and all that was said.
+    match reply.status.as_u16() {
+        200..300 | 400..600 => Ok(reply),
+        300..400 => Err(HttpError::redirect()),
+        _ => Err(HttpError::odd_status()),
     }
 }
 

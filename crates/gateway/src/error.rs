@@ -3,7 +3,7 @@
 
 use foxwedge_core::Wire;
 use foxwedge_engine::{Fault, Kind};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::outgoing::{JSON, Outgoing, Reply};
 
@@ -13,6 +13,10 @@ pub(crate) fn reply(fault: &Fault, wire: Wire, id: &str) -> Reply {
     let headers = reply.headers_mut();
     if let Some(seconds) = fault.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    // What is left of a body that cannot be read must not be taken for the next request.
+    if fault.status() == StatusCode::NOT_IMPLEMENTED {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     match fault.kind {
         Kind::Credentials => {
@@ -90,6 +94,13 @@ pub(crate) fn too_large(most: usize) -> Fault {
 
 pub(crate) fn unsupported(message: &'static str) -> Fault {
     Fault::new(Kind::Unsupported, "unsupported_body", message)
+}
+
+pub(crate) fn transfer_encoding() -> Fault {
+    let words = "the body has a transfer encoding other than `chunked`, which is not read here";
+    let mut fault = Fault::new(Kind::Unsupported, "unsupported_transfer_encoding", words);
+    fault.status = Some(StatusCode::NOT_IMPLEMENTED);
+    fault
 }
 
 pub(crate) fn slow() -> Fault {

@@ -42,6 +42,22 @@ where
     }
 }
 
+/// A body in pieces is read; one that is packed on its way, hop by hop, is not.
+///
+/// # Errors
+/// If its transfer encoding is anything but `chunked`.
+pub(crate) fn framing(headers: &HeaderMap) -> Result<(), Fault> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let chunked = |coding: &http::HeaderValue| {
+        coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked")
+    };
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if chunked(coding) => Ok(()),
+        (Some(_), _) => Err(error::transfer_encoding()),
+    }
+}
+
 /// Clients name many kinds for JSON; a form of a web page is surely none.
 fn is_no_form(headers: &HeaderMap) -> Result<(), Fault> {
     let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], |kind| kind.as_bytes());

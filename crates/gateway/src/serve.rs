@@ -152,6 +152,7 @@ async fn answer(app: Arc<App>, request: Request<Incoming>, peer: Peer) -> Respon
         work.watched = Some((app.console.watch.clone(), face));
     }
     let route = place.as_ref().map_or(Route::Other, |place| place.route());
+    let need = place.as_ref().map_or(Need::Token, |place| place.need());
     let door = access::door(&app.config.access, &parts, peer);
     let page = door.as_ref().ok().and_then(Clone::clone);
     let handled = match door {
@@ -171,7 +172,7 @@ async fn answer(app: Arc<App>, request: Request<Incoming>, peer: Peer) -> Respon
             error::reply(&fault, wire, &id)
         }
     };
-    stamp(reply.headers_mut(), &id, page);
+    stamp(reply.headers_mut(), &id, page, need);
     work.begins(reply.status(), route);
     meter.request(route, work.told.action);
     meter.bytes(meter::Bytes::In, work.bytes_in);
@@ -188,6 +189,7 @@ async fn handle(
     peer: Peer,
     work: &mut Work,
 ) -> Result<Reply, Fault> {
+    intake::framing(&parts.headers)?;
     // Whoever has no token does not learn which paths there are.
     let need = place.as_ref().map_or(Need::Token, |place| place.need());
     let visitor = match need {
@@ -318,13 +320,21 @@ fn preflight(headers: &HeaderMap) -> Reply {
 }
 
 /// What every reply carries.
-fn stamp(headers: &mut HeaderMap, id: &str, page: Option<HeaderValue>) {
+fn stamp(headers: &mut HeaderMap, id: &str, page: Option<HeaderValue>, need: Need) {
     const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
                            x-foxwedge-session, x-foxwedge-match, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(HeaderName::from_static(request_id::NAME), id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    match need {
+        // What a token opened is for its owner, and stays in nobody's cache.
+        Need::Token => {
+            let kept = headers.entry(header::CACHE_CONTROL);
+            kept.or_insert(HeaderValue::from_static("no-store"));
+        }
+        Need::Nothing => {}
+    }
     if let Some(origin) = page {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));

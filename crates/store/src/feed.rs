@@ -20,7 +20,7 @@ use std::{
 };
 
 use foxwedge_run::{
-    Id,
+    Event, Id,
     encode::{Format, FrameId, Options},
 };
 use tokio::{
@@ -62,6 +62,13 @@ pub enum Told {
     Lagged(FrameId),
     /// The run is over, and everything was told.
     Over,
+}
+
+/// Puts words back into events that were stored without them. It changes no more than texts, so that
+/// the same events make the same frames with it and without it.
+pub trait EventWords: std::fmt::Debug + Send + Sync {
+    /// Puts back what is known of the words of an event.
+    fn restore(&self, event: &mut Event);
 }
 
 /// Everything that is followed in a store. A copy is the same.
@@ -126,24 +133,43 @@ impl<S: Store> Feeds<S> {
         options: Options,
         after: Option<FrameId>,
     ) -> Result<Follower<S>> {
+        self.follow_with(run, format, options, after, None).await
+    }
+
+    /// The same, with words that are not stored.
+    pub async fn follow_with(
+        &self,
+        run: &str,
+        format: Format,
+        options: Options,
+        after: Option<FrameId>,
+        words: Option<Arc<dyn EventWords>>,
+    ) -> Result<Follower<S>> {
         let store = &self.inner.store;
         let row = store.run(run).await?.ok_or_else(|| StoreError::NoRun(run.to_owned()))?;
         let options = Options { session: row.session.as_str().into(), ..options };
         self.wake_up().await?;
-        let feed = self.feed(run, format, &options);
+        let feed = self.feed(run, format, &options, words.clone());
         let last = after.unwrap_or(FrameId { seq: 0, part: 0 });
         let near = row.last.saturating_sub(last.seq) <= BEHIND;
         let in_ring = if near { Reader::in_ring(&feed.ring, last) } else { None };
         let reader = in_ring.unwrap_or_else(|| {
-            let log = Logged::new(store.clone(), Teller::new(run, format, options));
+            let log = Logged::new(store.clone(), Teller::new(run, format, options, words));
             Reader::in_log(&feed.ring, last, log)
         });
         Ok(Follower { feed, reader })
     }
 
     /// The feed of a run in a format; it lives for as long as somebody follows it.
-    fn feed(&self, run: &str, format: Format, options: &Options) -> Arc<Feed> {
-        let spelling = format!("{:?} {:?} {:?}", options.agui, options.acp, options.prompt);
+    fn feed(
+        &self,
+        run: &str,
+        format: Format,
+        options: &Options,
+        words: Option<Arc<dyn EventWords>>,
+    ) -> Arc<Feed> {
+        let Options { agui, acp, prompt, .. } = options;
+        let spelling = format!("{agui:?} {acp:?} {prompt:?} {}", words.is_some());
         let key = (Id::from(run), format, spelling.into());
         let mut feeds = locked(&self.inner.feeds);
         if let Some(feed) = feeds.get(&key).and_then(Weak::upgrade) {
@@ -152,7 +178,7 @@ impl<S: Store> Feeds<S> {
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let (ring, news) = (Ring::new(ROOM), Arc::new(Notify::new()));
         let feed = Arc::new(Feed { ring, news: news.clone(), pump: OnceLock::new() });
-        let teller = Teller::new(run, format, options.clone());
+        let teller = Teller::new(run, format, options.clone(), words);
         let task = pump(self.inner.store.clone(), Arc::downgrade(&feed), news, teller);
         let task = tokio::spawn(task);
         feed.pump.get_or_init(|| Owned::new(&task));

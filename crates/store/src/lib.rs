@@ -33,7 +33,7 @@ pub use any::AnyStore;
 pub use archive::{About, Archive, Flaw, Head, Piece, verify};
 pub use chain::RawEvent;
 pub use error::StoreError;
-pub use feed::{Feeds, Follower, Sent, Told};
+pub use feed::{EventWords, Feeds, Follower, Sent, Told};
 pub use hub::{Wake, Watch};
 pub use model::{
     Authority, Closing, Filter, Finalized, Lease, NewRecord, NewRun, NewSession, Page, Pruned,

@@ -5,13 +5,15 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use foxwedge_agent::{Ask, AskKind, Decision, Phase, Tail};
+use foxwedge_agent::{Answer, Ask, AskKind, Decision, Phase, Tail};
 use foxwedge_dialect::canon::Renamed;
 use serde_json::Value;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
 };
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{http::Piece, record::Side};
 
@@ -49,6 +51,8 @@ pub(super) struct Shown {
     /// What the conversation looks like behind each reply since it was told something: a client
     /// that goes on behind one of them goes on with it.
     pub(super) tips: Vec<u128>,
+    /// Answers that it keeps until none is missing: calls, and the same for the same words.
+    pub(super) heard: Vec<(String, u64)>,
     /// The run that it works on.
     pub(super) run: Option<Arc<str>>,
 }
@@ -107,6 +111,7 @@ impl Handle {
             open: Vec::new(),
             asked: Vec::new(),
             tips: Vec::new(),
+            heard: Vec::new(),
             run: None,
         };
         let (leaving, shown) = (AtomicBool::new(false), Mutex::new(shown));
@@ -119,6 +124,25 @@ impl Handle {
     pub(crate) fn seen(&self, chain: &[u128]) -> Option<usize> {
         let shown = self.shown();
         chain.iter().rposition(|value| shown.tips.contains(value)).map(|last| last + 1)
+    }
+
+    /// Whether a conversation can be its own: two that begin alike, with calls of the same ids, are
+    /// told apart by what each answered. It is behind the newest reply, or says everything again that
+    /// was answered before.
+    pub(crate) fn agrees(&self, chain: &[u128], tail: &Tail) -> bool {
+        let shown = self.shown();
+        if shown.tips.last().is_some_and(|newest| chain.contains(newest)) {
+            return true;
+        }
+        shown.heard.iter().all(|(call, words)| {
+            let said = tail.answers.iter().find(|answer| answer.call == *call);
+            said.is_some_and(|said| digest(said) == *words)
+        })
+    }
+
+    /// How many answers it keeps.
+    pub(crate) fn heard(&self) -> usize {
+        self.shown().heard.len()
     }
 
     /// Whether it waits for one of these answers.
@@ -139,6 +163,15 @@ impl Handle {
 
     /// A client asks. What is not taken comes back as nothing at all: then it has just left.
     pub(crate) async fn ask(&self, asking: Asking) {
+        {
+            let mut shown = self.shown();
+            for answer in &asking.tail.answers {
+                let open = shown.open.iter().any(|call| *call == answer.call);
+                if open && shown.heard.iter().all(|(call, _)| *call != answer.call) {
+                    shown.heard.push((answer.call.clone(), digest(answer)));
+                }
+            }
+        }
         let _ = self.commands.send(Command::Request(Box::new(asking))).await;
     }
 
@@ -193,4 +226,10 @@ impl Handle {
     pub(super) fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The same for the same words.
+fn digest(answer: &Answer) -> u64 {
+    let words: String = answer.content.iter().map(Value::to_string).collect();
+    xxh3_64_with_seed(words.as_bytes(), u64::from(answer.error))
 }

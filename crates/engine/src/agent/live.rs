@@ -260,7 +260,11 @@ impl Live {
                 Output::Order(order) => {
                     match &order {
                         // What it was told before is behind it.
-                        Order::Prompt(_) | Order::Answer { .. } => self.handle.shown().tips.clear(),
+                        Order::Prompt(_) | Order::Answer { .. } => {
+                            let mut shown = self.handle.shown();
+                            shown.tips.clear();
+                            shown.heard.clear();
+                        }
                         Order::Decide { .. } | Order::Interrupt => {}
                     }
                     let lines = self.protocol.order(order);

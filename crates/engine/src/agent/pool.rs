@@ -98,26 +98,30 @@ impl Pool {
         let _ = spawn_blocking(litter::sweep).await;
     }
 
-    /// The agent of an owner that waits for one of these answers. Ids may come twice: the one whose
-    /// conversation it is goes first.
+    /// The agent of an owner that waits for one of these answers, and has seen so many messages. Ids
+    /// may come twice: the one whose conversation it is goes first, and one whose it cannot be is none.
     pub(crate) fn wanting(
         &self,
         owner: &str,
         answers: &[Arc<str>],
         chain: &[u128],
+        can_be: impl Fn(&Handle, usize) -> bool,
     ) -> Option<Arc<Handle>> {
         if answers.is_empty() {
             return None;
         }
         let state = self.lock();
-        let mut best: Option<(Option<usize>, &Arc<Handle>)> = None;
+        let mut best: Option<((Option<usize>, usize), &Arc<Handle>)> = None;
         for handle in state.found().filter(|handle| *handle.owner == *owner) {
             if !handle.wants(answers.iter().map(|answer| &**answer)) {
                 continue;
             }
             let seen = handle.seen(chain);
-            if best.is_none_or(|(before, _)| seen > before) {
-                best = Some((seen, handle));
+            let rank = (seen, handle.heard());
+            if best.is_none_or(|(before, _)| rank > before)
+                && seen.is_none_or(|seen| can_be(handle, seen))
+            {
+                best = Some((rank, handle));
             }
         }
         best.map(|(_, handle)| handle.clone())

@@ -69,6 +69,14 @@ pub(super) fn limits(desk: &mut Desk<'_>, root: &mut Part<'_>) -> Limits {
         event: event.value.0,
         reply: reply.value.0,
     };
+    let sizes = [("body", &body), ("unpacked", &unpacked), ("event", &event), ("reply", &reply)];
+    for ((key, set), least) in sizes.into_iter().zip([64, 64, 4, 64]) {
+        let Size(bytes) = set.value;
+        if bytes < least << 10 {
+            let message = format!("{bytes} bytes are less than {least}KiB, which agents soon need");
+            desk.warn(&set.origin, part.full(key), message, "a number without a unit is bytes");
+        }
+    }
     if limits.body > limits.unpacked {
         let (body, unpacked) = (&body, &unpacked);
         let message = format!(

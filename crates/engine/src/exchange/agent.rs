@@ -51,6 +51,33 @@ pub(super) struct With<'a> {
     pub(super) side: Option<Side>,
 }
 
+/// The agent that waits for what a request answers.
+pub(super) fn waiting(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Option<Arc<Handle>> {
+    let (owner, chain) = (&asked.caller.owner, &prepared.chain);
+    engine
+        .agents
+        .wanting(owner, &prepared.answers, chain, |handle, seen| {
+            agrees(handle, seen, asked, prepared)
+        })
+        // Ids of calls may come twice: an agent of another history is that of somebody else.
+        .filter(|handle| handle.seen(chain).is_some())
+}
+
+/// Whether an agent that waits is still that of a request's conversation.
+pub(super) fn is_of(handle: &Handle, asked: &Asked, prepared: &Prepared) -> bool {
+    let seen = handle.seen(&prepared.chain);
+    seen.is_none_or(|seen| agrees(handle, seen, asked, prepared))
+}
+
+fn agrees(handle: &Handle, seen: usize, asked: &Asked, prepared: &Prepared) -> bool {
+    if handle.heard() == 0 {
+        return true;
+    }
+    let source = text(&prepared.guarded.body).ok();
+    let tail = source.and_then(|source| Tail::read(source, asked.face.wire(), seen).ok());
+    tail.is_some_and(|tail| handle.agrees(&prepared.chain, &tail))
+}
+
 /// Asks an agent until there is a reply, trouble, or nobody who waits. The agent is told what the
 /// conversation looks like behind its reply.
 pub(super) async fn ask(

@@ -5,13 +5,13 @@ use foxwedge_core::{Explanation, Wire, rules};
 use http::StatusCode;
 use tokio::sync::oneshot;
 
-use super::{Inner, prepare::Prepared};
+use super::{Inner, naming::is_sdk_retry, prepare::Prepared};
 use crate::{
     Asked, Fault, Guarded, Kind,
     config::{Heal, Mode, Route},
     guard::{Action, Class, Healed, heal},
     http::{HttpError, Kind as Trouble},
-    upstream::{Again, Onlooker, Sending, persist},
+    upstream::{Again, Onlooker, Patience, RetryPlan, Sending, UpstreamTries, persist},
 };
 
 pub(super) use crate::upstream::Said;
@@ -51,8 +51,17 @@ async fn patiently(
     let body = prepared.guarded.body.clone();
     let (wire, guarded) = (prepared.wire, &mut prepared.guarded);
     let mut desk = Desk { engine, route: &route, wire, guarded };
-    let said = persist(&engine.client, sending, body, &mut desk).await;
-    said.map_err(|error| unreachable(&error))
+    let mut patience = Patience::new(route.upstream.tries);
+    if is_sdk_retry(&asked.headers) {
+        patience = patience.of_client_retry();
+    }
+    let plan = RetryPlan { patience, budget: engine.budgets.get(&route.upstream.name) };
+    let said = persist(&engine.client, sending, body, plan, &mut desk).await;
+    said.map_err(|(error, tries)| {
+        let mut fault = unreachable(&error);
+        fault.tried_enough = tries == UpstreamTries::Done;
+        fault
+    })
 }
 
 /// Counts what happens, and keeps what was changed.
@@ -97,6 +106,7 @@ fn unreachable(error: &HttpError) -> Fault {
     let words = format!("the upstream cannot be asked: {error}");
     match error.kind {
         Trouble::Late => Fault::new(Kind::Timeout, "upstream_timeout", words),
+        Trouble::Redirect => Fault::new(Kind::Upstream, "upstream_redirect", words),
         Trouble::Closed
         | Trouble::Malformed
         | Trouble::TooLarge

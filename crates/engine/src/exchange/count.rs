@@ -55,6 +55,8 @@ pub(super) async fn count(
             let told = std::mem::take(reply.told);
             Ok(Answered { status, headers, body: Body::whole(bytes), told })
         }
-        Said::Error { status, headers, body } => Ok(reply.error(status, &headers, &body)),
+        Said::Error { status, headers, body, tries } => {
+            Ok(reply.error(status, &headers, &body, tries))
+        }
     }
 }

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 use crate::{
     Asked, Fault, Kind,
     config::Again,
-    session::{self, Repeated, RequestOrigin, SessionScope},
+    session::{self, Repeated, RequestOrigin, SessionScope, Sessions},
 };
 
 /// Headers that name a session, the strongest first.
@@ -53,16 +53,20 @@ pub(super) fn identify(
     envelope: &Envelope<'_>,
     model: &str,
     again: Again,
+    sessions: &Sessions,
 ) -> Result<RequestIdentity, Fault> {
     let headers = &asked.headers;
     let name = session_name(headers)?;
     let cache_key = envelope.cache_key.as_deref().filter(|key| !key.is_empty());
+    let owner = &asked.caller.owner;
     let within = match (name, cache_key) {
+        // The id that replies name their session by: an unnamed conversation goes on under it.
+        (Some(name), _) if sessions.gave_out(owner, name) => SessionScope::Unnamed,
         (Some(name), _) => SessionScope::Named(name),
         (None, Some(key)) => SessionScope::Keyed(key),
         (None, None) => SessionScope::Unnamed,
     };
-    let scope = session::scope(&asked.caller.owner, model, within);
+    let scope = session::scope(owner, model, within);
     let owned = |text: &Cow<'_, str>| text.clone().into_owned();
     let naming = match (name, &envelope.previous_response, cache_key) {
         (Some(name), _, _) => Naming::Exactly(name.to_owned()),
@@ -159,7 +163,8 @@ mod tests {
             caller: Caller { owner: "local".into(), own: None },
             id: "r".into(),
         };
-        identify(&asked, &Envelope::default(), "m", Again::Marked)
+        let sessions = Sessions::new(crate::config::Sessions::default());
+        identify(&asked, &Envelope::default(), "m", Again::Marked, &sessions)
     }
 
     #[test]

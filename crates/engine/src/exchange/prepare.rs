@@ -62,7 +62,10 @@ fn whole(engine: &Inner, asked: &Asked, body: Bytes) -> Result<Prepared, Fault> 
         let words = "you must provide a model parameter";
         return Err(Fault::new(Kind::Request, "missing_model", words).at("model"));
     }
-    let identity = identify(asked, envelope, &asked_model, engine.config.sessions.again)?;
+    let identity = {
+        let again = engine.config.sessions.again;
+        identify(asked, envelope, &asked_model, again, &engine.sessions)?
+    };
     let route = engine.config.route(&asked_model).ok_or_else(|| unknown(&asked_model))?;
     let model: Arc<str> = route.rename.as_deref().map_or_else(|| asked_model.clone(), Arc::from);
     let wire = upstream_wire(&route, from);

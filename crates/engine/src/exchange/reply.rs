@@ -12,10 +12,12 @@ use crate::{
     Action, Answered, Asked, Body, Face, Fault, Kind, Noted, Told,
     http::Incoming,
     session::Stored,
-    upstream::{back, is_stream},
+    upstream::{UpstreamTries, back, is_stream},
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// SDKs of OpenAI and Anthropic ask again by themselves, unless a reply says that it is of no use.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 /// What a reply is made from.
@@ -48,10 +50,19 @@ impl Reply<'_> {
     }
 
     /// An upstream refuses, or is in trouble: its own words, in the client's form.
-    pub(super) fn error(self, status: StatusCode, theirs: &HeaderMap, body: &[u8]) -> Answered {
+    pub(super) fn error(
+        self,
+        status: StatusCode,
+        theirs: &HeaderMap,
+        body: &[u8],
+        tries: UpstreamTries,
+    ) -> Answered {
         let (from, to) = (self.prepared.wire, self.asked.face.wire());
         self.told.trouble = Some("upstream");
-        let headers = self.headers(theirs, JSON);
+        let mut headers = self.headers(theirs, JSON);
+        if tries == UpstreamTries::Done {
+            headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
         let text = String::from_utf8_lossy(body);
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         let body = if from == to && is_json {
@@ -90,6 +101,9 @@ pub(super) fn fault(fault: &Fault, face: Face, request: &str, mut told: Told) ->
     ours(&told, &mut headers);
     if let Some(seconds) = fault.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    if fault.tried_enough {
+        headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
     }
     let body = Body::whole(fault.body(face.wire(), request));
     Answered { status: fault.status(), headers, body, told }

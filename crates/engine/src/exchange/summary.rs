@@ -18,9 +18,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Inner, lock, prepare::Prepared};
 use crate::{
-    Asked, Caller,
+    Asked, Caller, Face, Fault, Kind,
     config::{Overflow, Route},
-    guard::{Judging, Room, guard, profile_of, shorten},
+    guard::{ContextOverflow, Judging, Room, guard, overflow, profile_of, shorten},
     upstream::{Sending, send},
 };
 
@@ -63,10 +63,39 @@ pub(super) async fn fit(engine: &Arc<Inner>, asked: &Asked, prepared: &mut Prepa
     }
 }
 
+/// What the provider would say about a request that has no room in its window: there is no use in
+/// sending that.
+pub(super) fn too_long(engine: &Inner, face: Face, prepared: &Prepared) -> Option<Fault> {
+    let Prepared { route, wire, model, most, .. } = prepared;
+    let room = Room { route, wire: *wire, model, reply: *most };
+    let ContextOverflow { tokens, window } =
+        overflow(&prepared.guarded.body, room, &engine.scales)?;
+    let (place, words) = match face {
+        Face::Chat => (
+            "messages",
+            format!(
+                "This model's maximum context length is {window} tokens. However, your messages \
+                 resulted in {tokens} tokens. Please reduce the length of the messages."
+            ),
+        ),
+        Face::Responses => (
+            "input",
+            format!(
+                "Your input exceeds the context window of this model: {tokens} tokens > {window}. \
+                 Please adjust your input and try again."
+            ),
+        ),
+        Face::Messages | Face::CountTokens => {
+            ("messages", format!("prompt is too long: {tokens} tokens > {window} maximum"))
+        }
+    };
+    Some(Fault::new(Kind::Request, "context_length_exceeded", words).at(place))
+}
+
 /// Asks the model of a route for summaries.
 struct Writer {
     engine: Arc<Inner>,
-    asked_face: crate::Face,
+    asked_face: Face,
     caller: Caller,
     route: Arc<Route>,
     wire: Wire,

@@ -104,6 +104,49 @@ impl Room<'_> {
     }
 }
 
+/// A request that surely has no room in the window that is set for its route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ContextOverflow {
+    /// What it takes, as far as that is known.
+    pub(crate) tokens: u64,
+    /// What there is.
+    pub(crate) window: u64,
+}
+
+/// Whether a request surely has no room, after everything that could be done about it. Only a window
+/// that was set counts, and only what is sure: media are left out, and who has no vocabulary of the
+/// model counts half.
+pub(crate) fn overflow(body: &[u8], room: Room<'_>, scales: &Scales) -> Option<ContextOverflow> {
+    let window = room.route.window?;
+    match room.route.guard.mode {
+        Mode::Fix | Mode::Strict => {}
+        Mode::Off | Mode::Observe => return None,
+    }
+    // A token takes a byte or more.
+    if body.len() as u64 <= window {
+        return None;
+    }
+    let source = text(body).ok()?;
+    let reading =
+        foxwedge_dialect::read(source, room.wire, foxwedge_dialect::Want::default()).ok()?;
+    let draft = &reading.draft;
+    let weights = scales.with(room.model, |counter| {
+        foxwedge_dialect::compact::weigh(draft, reading.frame, counter)
+    });
+    let parts: usize = draft.messages.iter().map(|message| draft.parts_of(message).len()).sum();
+    let media: u64 = (0..parts).map(|part| weights.of_media(part)).sum();
+    let tokens = weights.total().saturating_sub(media);
+    is_overflow(tokens, weights.exact, window).then_some(ContextOverflow { tokens, window })
+}
+
+/// Frames of messages are counted by rule of thumb, so also an exact count has a margin.
+fn is_overflow(tokens: u64, exact: bool, window: u64) -> bool {
+    match exact {
+        true => tokens > window.saturating_add(window / 20),
+        false => tokens / 2 > window,
+    }
+}
+
 /// Makes a request fit into the window of its model without asking anybody.
 pub(super) fn fit(guarded: &mut Guarded, judging: Judging<'_>, scales: &Scales) {
     let room = Room {
@@ -153,4 +196,27 @@ pub(crate) fn shorten(
     guarded.compacted = Some((before.tokens, after.tokens));
     guarded.action = Action::Fixed;
     guarded.body = body.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_surely_too_long_is_said_to_be() {
+        let table = [
+            (1_000, true, 1_000, false),
+            (1_050, true, 1_000, false),
+            (1_051, true, 1_000, true),
+            (1_999, false, 1_000, false),
+            (2_001, false, 1_000, false),
+            (2_002, false, 1_000, true),
+            (u64::MAX, true, u64::MAX, false),
+            (u64::MAX, false, u64::MAX / 2 + 1, false),
+            (1, true, 0, true),
+        ];
+        for (tokens, exact, window, expected) in table {
+            assert_eq!(is_overflow(tokens, exact, window), expected, "{tokens} {exact} {window}");
+        }
+    }
 }

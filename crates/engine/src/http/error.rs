@@ -49,6 +49,8 @@ pub enum Kind {
     Forbidden,
     /// The system or the encryption says no; the source tells why.
     Failed,
+    /// It names another address instead of a reply.
+    Redirect,
 }
 
 /// Whether the upstream may have begun to work.
@@ -85,6 +87,7 @@ impl Kind {
             Kind::TooLarge => "too_large",
             Kind::Forbidden => "forbidden",
             Kind::Failed => "failed",
+            Kind::Redirect => "redirect",
         }
     }
 }
@@ -117,6 +120,17 @@ impl HttpError {
     /// It is none of those that are asked over a network.
     pub(crate) fn no_network() -> HttpError {
         HttpError::before(Stage::Address, Kind::Forbidden, "it is not asked over a network")
+    }
+
+    /// It sends us, and whoever we tell of it, somewhere else.
+    pub(crate) fn redirect() -> HttpError {
+        let words = "it is a redirect, which is neither followed nor passed on";
+        HttpError::after(Stage::Head, Kind::Redirect, words)
+    }
+
+    /// It is neither a success nor an error.
+    pub(crate) fn odd_status() -> HttpError {
+        HttpError::after(Stage::Head, Kind::Malformed, "its status is none that a reply has")
     }
 
     /// With what lies beneath.

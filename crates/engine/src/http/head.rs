@@ -127,6 +127,9 @@ fn parse(buffer: &[u8], method: &Method) -> Result<Option<(usize, Option<Head>)>
             map.append(name, value);
         }
     }
+    for name in &framing.hop {
+        map.remove(name);
+    }
     let (body, after) = framing.settle(status, method)?;
     Ok(Some((length, Some(Head { status, headers: map, body, after }))))
 }
@@ -137,12 +140,14 @@ struct Framing {
     length: Option<u64>,
     chunked: bool,
     after: After,
+    /// Headers that are for this connection alone.
+    hop: Vec<HeaderName>,
 }
 
 impl Framing {
     fn new(old: bool) -> Framing {
         let after = if old { After::Close } else { After::Rest };
-        Framing { old, length: None, chunked: false, after }
+        Framing { old, length: None, chunked: false, after, hop: Vec::new() }
     }
 
     /// Reads a header. Whether it says something to others, too.
@@ -163,9 +168,15 @@ impl Framing {
             return Ok(false);
         }
         if name == header::CONNECTION {
-            let words = value.as_bytes().split(|byte| *byte == b',');
-            if words.map(<[u8]>::trim_ascii).any(|word| word.eq_ignore_ascii_case(b"close")) {
-                self.after = After::Close;
+            let words = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            for word in words {
+                if word.eq_ignore_ascii_case(b"close") {
+                    self.after = After::Close;
+                }
+                // What a body is cannot be for one connection alone.
+                let is_content =
+                    word.get(..8).is_some_and(|it| it.eq_ignore_ascii_case(b"content-"));
+                self.hop.extend(HeaderName::from_bytes(word).ok().filter(|_| !is_content));
             }
             return Ok(false);
         }

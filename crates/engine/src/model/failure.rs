@@ -21,7 +21,7 @@ const WORDS: usize = 2 << 10;
 pub(super) fn unreachable(error: &HttpError) -> ModelError {
     let passing = match error.kind {
         Kind::Late | Kind::Closed | Kind::Failed => error.stage != Stage::Tls,
-        Kind::Malformed | Kind::TooLarge | Kind::Forbidden => false,
+        Kind::Malformed | Kind::TooLarge | Kind::Forbidden | Kind::Redirect => false,
     };
     // The system's own words tell most: refused, no such host.
     let source = std::error::Error::source(error).map(|source| format!(" ({source})"));

@@ -29,7 +29,9 @@ use crate::{
     config::{self, Heal, Mode, Route},
     guard::{Class, Healed, heal},
     http::{Client, HttpError, Incoming},
-    upstream::{Again, Onlooker, Patience, Said, Sending, is_stream, persist},
+    upstream::{
+        Again, Onlooker, Patience, RetryAfter, RetryPlan, Said, Sending, is_stream, persist,
+    },
 };
 
 /// A reply on its way.
@@ -74,9 +76,8 @@ type Told = Arc<Mutex<VecDeque<Piece>>>;
 impl Hearing {
     pub(super) fn new(asking: Asking) -> Hearing {
         let told = Told::default();
-        let mut patience = Patience::new(asking.route.upstream.tries);
-        patience.next();
-        let (stage, reading) = (asking.begin(&told), asking.reading());
+        let patience = Patience::new(asking.route.upstream.tries);
+        let (stage, reading) = (asking.begin(&told, &patience), asking.reading());
         Hearing { asking, stage, told, reading, failed: None, patience }
     }
 
@@ -124,9 +125,8 @@ impl Hearing {
                 Stage::Pausing(pause) => match pause.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(()) => {
-                        self.patience.next();
                         self.reading = self.asking.reading();
-                        self.stage = self.asking.begin(&self.told);
+                        self.stage = self.asking.begin(&self.told, &self.patience);
                     }
                 },
             }
@@ -180,7 +180,7 @@ impl Hearing {
             Ended::Failed(failed) => {
                 let passing = failure::is_passing(&failed) && !self.reading.has_spoken();
                 let error = failure::failed(&failed, &self.asking.route.upstream);
-                if let Some(pause) = self.patience.pause(None).filter(|_| passing) {
+                if let Some(pause) = self.patience.pause(RetryAfter::Unsaid).filter(|_| passing) {
                     // What came so far are figures of a reply that never was.
                     while self.reading.next().is_some() {}
                     lock(&self.told).push_back(Piece::Waiting { pause, why: error.message });
@@ -221,8 +221,11 @@ impl Asking {
         Reading::new(self.about.wire, self.about.profile.ids(), limits, seed)
     }
 
-    fn begin(&self, told: &Told) -> Stage {
+    /// All tries of a request are counted together, those before a reply and those after one that broke
+    /// off.
+    fn begin(&self, told: &Told, patience: &Patience) -> Stage {
         let (asking, told) = (self.clone(), told.clone());
+        let plan = RetryPlan { patience: patience.clone(), budget: None };
         Stage::Asking(Box::pin(async move {
             let Asking { client, route, about, request, stream } = asking;
             let headers: HeaderMap =
@@ -241,7 +244,8 @@ impl Asking {
                 trace: None,
             };
             let mut desk = Desk { route: &route, wire: about.wire, told };
-            persist(&client, sending, request.body().clone(), &mut desk).await
+            let said = persist(&client, sending, request.body().clone(), plan, &mut desk).await;
+            said.map_err(|(error, _)| error)
         }))
     }
 }

@@ -50,6 +50,11 @@ pub(super) fn left_out(bytes: usize) -> Json {
     Json::from(&serde_json::json!({ "foxwedge": format!("{bytes} bytes left out") }))
 }
 
+/// What stands for a text that is not kept. It must not be taken for the text.
+pub(super) fn not_kept(characters: usize) -> String {
+    format!("[{characters} characters, not kept]")
+}
+
 /// A name as it is kept: short enough, and the same every time.
 pub(super) fn name(text: &str) -> Arc<str> {
     if text.contains('\0') {

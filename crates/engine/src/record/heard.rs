@@ -1,5 +1,5 @@
 //! What a reply says, as events of a run. What was said is left out unless it is to be kept: then
-//! only how much it was is told, once for each text.
+//! only how much it was is told, once for each text, and the words stay in memory for a while.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,9 +11,12 @@ use foxwedge_run::{Body, Call, Json, Status, Text, Turn};
 use tokio::time::Instant;
 
 use super::{
-    block::{Block, Kind, called, cut, left_out, message, opened, piece, reference, with_rest},
+    block::{
+        Block, Kind, called, cut, left_out, message, not_kept, opened, piece, reference, with_rest,
+    },
     now,
     queue::{self, Ending, Told},
+    words::{WordPlace, WordRoom},
 };
 use crate::config::Content;
 
@@ -41,6 +44,11 @@ pub(super) struct Heard {
     handed: Option<Instant>,
     /// How much more is kept.
     room: usize,
+    /// Where room for words that are not stored comes from, and how much there may be.
+    words: Option<WordRoom>,
+    more_room: usize,
+    /// Words that are not stored.
+    aside: Vec<(WordPlace, String)>,
     /// Calls that have an id; and whether there were any at all.
     calls: Vec<Arc<str>>,
     called: bool,
@@ -61,7 +69,11 @@ pub(super) struct Said {
 }
 
 impl Heard {
-    pub(super) fn new(content: Content, turn: u32) -> Heard {
+    pub(super) fn new(content: Content, words: Option<WordRoom>, turn: u32) -> Heard {
+        let (room, more_room) = match content {
+            Content::Kept => (KEPT, 0),
+            Content::Left => (0, KEPT),
+        };
         Heard {
             content,
             turn,
@@ -70,7 +82,10 @@ impl Heard {
             told: Vec::new(),
             bytes: 0,
             handed: None,
-            room: KEPT,
+            room,
+            words,
+            more_room,
+            aside: Vec::new(),
             calls: Vec::new(),
             called: false,
             text: None,
@@ -223,16 +238,26 @@ impl Heard {
         block.bytes += words.len();
         block.characters += words.chars().count();
         block.speaks = block.speaks || !words.trim_start().is_empty();
-        match self.content {
-            Content::Left => {}
-            Content::Kept => {
-                let kept = cut(words, self.room);
-                // Once something is left out, so is everything behind it.
-                let whole = kept.len() == words.len();
-                self.room = if whole { self.room - kept.len() } else { 0 };
-                block.text.push_str(kept);
-            }
+        if words.len() > self.room
+            && words.len() <= self.more_room
+            && let Some(more) = self.words.as_mut().and_then(|room| room.take(words.len()))
+        {
+            self.room += more;
+            self.more_room = self.more_room.saturating_sub(more);
         }
+        let kept = cut(words, self.room);
+        // Once something is left out, so is everything behind it.
+        let whole = kept.len() == words.len();
+        self.room = if whole { self.room - kept.len() } else { 0 };
+        if !whole {
+            self.more_room = 0;
+        }
+        block.text.push_str(kept);
+    }
+
+    /// Words that are not stored, since the last look.
+    pub(super) fn aside(&mut self) -> Vec<(WordPlace, String)> {
+        std::mem::take(&mut self.aside)
     }
 
     fn stop(&mut self, stop: &canon::Stop<'_>) {
@@ -251,6 +276,9 @@ impl Heard {
 
     /// How much of a text that is kept was not told yet.
     fn untold(&self) -> usize {
+        if self.content == Content::Left {
+            return 0;
+        }
         self.block.as_ref().map_or(0, |block| block.text.len() - block.told)
     }
 
@@ -268,6 +296,7 @@ impl Heard {
                     ..Call::default()
                 })
             }
+            Kind::Text | Kind::Thought if self.content == Content::Left => return,
             Kind::Text | Kind::Thought if block.text.len() == block.told => return,
             Kind::Text => Body::Text(piece(message, &block.text, block.told)),
             Kind::Thought => Body::Thought(piece(message, &block.text, block.told)),
@@ -286,11 +315,17 @@ impl Heard {
                 if !speaks {
                     return;
                 }
+                let message = message(self.turn, number);
                 let text = match self.content {
-                    Content::Left => format!("[{characters} characters]"),
+                    Content::Left => {
+                        if let Some(message) = message.clone().filter(|_| !text.is_empty()) {
+                            let words = with_rest(text, characters);
+                            self.aside.push((WordPlace::Text(message), words));
+                        }
+                        not_kept(characters)
+                    }
                     Content::Kept => with_rest(text, characters),
                 };
-                let message = message(self.turn, number);
                 // What was told in pieces is not told again.
                 let said = match told {
                     0 => Text { message, full: Some(text.clone()), ..Text::default() },
@@ -305,7 +340,11 @@ impl Heard {
             }
             Kind::Call { id, name, .. } => {
                 let input = match self.content {
-                    Content::Left => left_out(bytes),
+                    Content::Left => {
+                        let whole = id.clone().filter(|_| text.len() == bytes);
+                        self.aside.extend(whole.map(|id| (WordPlace::Input(id), text)));
+                        left_out(bytes)
+                    }
                     Content::Kept if text.len() < bytes => left_out(bytes),
                     Content::Kept => Json::parse(&text).unwrap_or_else(|| Json::string(&text)),
                 };

@@ -39,6 +39,20 @@ pub(super) enum Note {
     Stop,
 }
 
+impl Note {
+    /// When it was handed in, in milliseconds since 1970, if that is known.
+    pub(super) fn at(&self) -> Option<u64> {
+        match self {
+            Note::Of(_, What::Begin(begin)) => Some(begin.at),
+            Note::Of(_, What::More(_, told)) => told.last().map(|told| told.at),
+            Note::Of(_, What::End(closing, _)) => Some(closing.at),
+            Note::Of(_, What::Late(..) | What::Lost(_) | What::Forget(_))
+            | Note::Flush(_)
+            | Note::Stop => None,
+        }
+    }
+}
+
 /// What happens in a session.
 #[derive(Debug)]
 pub(super) enum What {

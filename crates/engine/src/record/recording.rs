@@ -67,7 +67,11 @@ impl Recording {
         let mut recording = Recording {
             recorder: recorder.clone(),
             session: begin.session.clone(),
-            heard: Heard::new(recorder.0.config.content, place.turn),
+            heard: {
+                let words = recorder.0.words.as_ref().filter(|_| line.is_some());
+                let room = words.map(|words| words.room());
+                Heard::new(recorder.0.config.content, room, place.turn)
+            },
             noted: Noted {
                 owner: begin.owner.clone(),
                 request: begin.request.clone(),
@@ -113,6 +117,7 @@ impl Recording {
             return;
         };
         self.heard.see(event);
+        self.recorder.0.remember(&self.place.run, &mut self.heard);
         if let Some(told) = self.heard.due(Instant::now()) {
             self.recorder.0.more(line, told);
         }
@@ -169,6 +174,7 @@ impl Recording {
         let Some(line) = self.line.take() else { return };
         let inner = self.recorder.0.clone();
         let said = self.heard.finish(&ending);
+        inner.remember(&self.place.run, &mut self.heard);
         if let (Ending::Waits, Whole::Yes) = (&ending, line.whole()) {
             let mut calls = std::mem::take(&mut self.place.open);
             // Calls that are still open may have been listed once more.
@@ -230,6 +236,15 @@ impl Drop for Recording {
 }
 
 impl Inner {
+    /// Before the writer hears of it: whoever follows the run reads both.
+    fn remember(&self, run: &Arc<str>, heard: &mut Heard) {
+        if let Some(words) = &self.words {
+            for (place, said) in heard.aside() {
+                words.keep(run, place, said);
+            }
+        }
+    }
+
     fn more(&self, line: &mut Line, told: Vec<Told>) {
         if line.more(told).is_err() {
             self.meter.dropped(Dropped::Records, 1);

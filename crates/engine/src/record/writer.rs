@@ -18,8 +18,10 @@ use tokio::{
 };
 
 use super::{
+    delay::{self, Ends, age},
     desk::Desk,
     live::{Kept, Live},
+    now,
     queue::{Beginning, Haste, Note, Notes, What},
     waiting::Waiting,
     whole,
@@ -28,9 +30,6 @@ use crate::meter::Meter;
 
 /// So many notes are written together.
 const BATCH: usize = 1_024;
-/// How long the writer waits for more, before it writes. A request that has only begun may have it
-/// waiting twice.
-const LINGER: Duration = Duration::from_millis(10);
 /// How often is looked for calls without an answer.
 const TICK: Duration = Duration::from_secs(1);
 /// Every so many ticks leases are looked at, and runs that others left open.
@@ -113,12 +112,24 @@ impl Writer {
         if idle && self.notes.next(notes, BATCH).await == 0 {
             return None;
         }
-        let haste = match notes.len() {
-            BATCH.. => Haste::No,
-            _ => self.notes.linger(LINGER).await,
+        let haste = match (notes.len(), self.pause(notes)) {
+            (BATCH.., _) | (_, Duration::ZERO) => Haste::No,
+            (_, pause) => self.notes.linger(pause).await,
         };
         self.notes.more(notes, BATCH);
         Some(haste)
+    }
+
+    /// How long more notes may be waited for.
+    fn pause(&self, notes: &[Note]) -> Duration {
+        let held = self.held.values().map(|begin| begin.at);
+        let oldest = notes.iter().filter_map(Note::at).chain(held).min();
+        let age = oldest.map_or(Duration::ZERO, |oldest| age(oldest, now()));
+        let ends = notes.iter().any(|note| match note {
+            Note::Of(session, What::End(..)) => self.live.contains_key(session),
+            Note::Of(..) | Note::Flush(_) | Note::Stop => false,
+        });
+        delay::pause(age, if ends { Ends::OpenRun } else { Ends::Nothing })
     }
 
     /// Writes what came together, but what has only just begun.
@@ -152,13 +163,14 @@ impl Writer {
 
     /// Keeps back what has just begun, once.
     fn hold(&mut self, sorted: &mut Sorted, old: &HashSet<Arc<str>>) {
+        let now = now();
         for (session, whats) in sorted.iter_mut() {
             if whats.len() == 1 && old.contains(session) {
                 continue;
             }
             // One with a body may be large.
             let fresh = |what: &mut What| match what {
-                What::Begin(begin) => begin.body.is_none(),
+                What::Begin(begin) => begin.body.is_none() && delay::may_hold(age(begin.at, now)),
                 What::More(..) | What::End(..) => false,
                 What::Late(..) | What::Lost(_) | What::Forget(_) => false,
             };

@@ -30,8 +30,6 @@ pub fn scope(owner: &str, model: &str, within: SessionScope<'_>) -> u128 {
     bytes.push(0);
     bytes.extend_from_slice(model.as_bytes());
     let (kind, name) = match within {
-        // The id that a reply names its session by: an unnamed conversation goes on under it.
-        SessionScope::Named(name) if is_given_out(name) => return xxh3_128(&bytes),
         SessionScope::Unnamed => return xxh3_128(&bytes),
         SessionScope::Named(name) => (1, name),
         SessionScope::Keyed(name) => (2, name),
@@ -39,12 +37,6 @@ pub fn scope(owner: &str, model: &str, within: SessionScope<'_>) -> u128 {
     bytes.extend_from_slice(&[0, kind]);
     bytes.extend_from_slice(name.as_bytes());
     xxh3_128(&bytes)
-}
-
-/// Whether a name looks like an id that [`fresh`] makes.
-fn is_given_out(name: &str) -> bool {
-    let digits = name.strip_prefix("s-").unwrap_or_default();
-    digits.len() == 32 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// A new id that nobody else has: a number of this process that nobody can guess, and one that never
@@ -64,6 +56,11 @@ pub(super) fn named(owner: &str, name: &str) -> Arc<str> {
     if owner == LOCAL && is_session_name(name) {
         return name.into();
     }
+    hashed(owner, name)
+}
+
+/// An id that only this owner has for this name.
+pub(super) fn hashed(owner: &str, name: &str) -> Arc<str> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(owner.as_bytes()).update(&[0]).update(name.as_bytes());
     let hash = hasher.finalize().to_hex();

@@ -94,12 +94,24 @@ async fn owners_do_not_meet() {
     let all = scopes.iter().flat_map(|(owner, model)| names.map(|name| scope(owner, model, name)));
     let all: std::collections::HashSet<u128> = all.collect();
     assert_eq!(all.len(), scopes.len() * names.len());
-    // An unnamed conversation may be named by the id that its replies carry.
-    let given = names::fresh();
-    assert_eq!(
-        scope("a", "m", SessionScope::Named(&given)),
-        scope("a", "m", SessionScope::Unnamed)
-    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_was_given_out_names_its_session_for_its_owner_only() {
+    let sessions = sessions(|_| {});
+    let mut first = held(sessions.claim(chain(&[1])).await);
+    first.settle(2, None, None);
+    let id = first.session().clone();
+    drop(first);
+    assert!(sessions.gave_out("local", &id) && !sessions.gave_out("b", &id));
+    assert!(!sessions.gave_out("local", "mine"));
+    let again = Wanted { named: Named::Exactly(&id), ..chain(&[1, 2, 3]) };
+    assert_eq!(held(sessions.claim(again).await).session(), &id);
+    // Somebody else's id is no way in.
+    let of_b = Wanted { owner: "b", ..chain(&[7]) };
+    let theirs = held(sessions.claim(of_b).await).session().clone();
+    let mine = Wanted { named: Named::Exactly(&theirs), ..chain(&[8]) };
+    assert_ne!(held(sessions.claim(mine).await).session(), &theirs);
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,30 +33,32 @@ const OURS: [&str; 20] = [
     "x-request-id",
 ];
 
-/// What an upstream says that is about its own connection, or said better by us.
-const THEIRS: [&str; 13] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "content-length",
-    "content-encoding",
-    "set-cookie",
-    "server",
-    "date",
-    "alt-svc",
+/// What an upstream says that a client may hear. Whatever is on no list stays here: a redirect, a
+/// cookie, a header that a proxy between us and the client would obey.
+const PASSED: [&str; 4] = ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
+
+/// The beginnings of more of them: limits, times and costs, as providers and other gateways tell them.
+const PASSED_FAMILIES: [&str; 7] = [
+    "x-ratelimit-",
+    "ratelimit-",
+    "anthropic-ratelimit-",
+    "openai-",
+    "x-codex-",
+    "x-groq-",
+    "x-litellm-",
 ];
+
+/// What a client hears across formats, too.
+const PASSED_ACROSS: [&str; 3] = ["retry-after", "retry-after-ms", "x-should-retry"];
 
 /// The headers of a request to an upstream.
 pub(super) fn out(sending: Sending<'_>, attempt: u32) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(sending.headers.len() + 6);
     let crosses = sending.wire != sending.face.wire();
     let scripted = matches!(sending.upstream.reach, Reach::Scripted);
+    let hop = hop_by_hop(sending.headers);
     for (name, value) in sending.headers {
-        if passes(name.as_str(), crosses, scripted) {
+        if passes(name.as_str(), crosses, scripted) && !hop.contains(name) {
             out.append(name, value.clone());
         }
     }
@@ -111,16 +113,23 @@ fn authorize(sending: Sending<'_>, out: &mut HeaderMap) {
     }
 }
 
+/// Headers that a message itself says are for this hop alone.
+pub(crate) fn hop_by_hop(headers: &HeaderMap) -> Vec<HeaderName> {
+    let values = headers.get_all(header::CONNECTION).iter();
+    let words = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    words.filter_map(|word| HeaderName::from_bytes(word.trim_ascii()).ok()).collect()
+}
+
 /// The headers of a reply that go on to the client.
 pub(crate) fn back(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
     let mut out = HeaderMap::with_capacity(theirs.len() + 6);
+    let hop = hop_by_hop(theirs);
     for (name, value) in theirs {
         let name = match name.as_str() {
+            _ if hop.contains(name) => continue,
             "x-request-id" | "request-id" => "x-upstream-request-id",
-            name if THEIRS.contains(&name) || name.starts_with("access-control-") => continue,
-            // What a foreign provider says about its limits says nothing to this client.
-            name if crosses && name != "retry-after" => continue,
-            name => name,
+            name if comes_back(name, crosses) => name,
+            _ => continue,
         };
         if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
             out.append(name, value.clone());
@@ -129,8 +138,21 @@ pub(crate) fn back(theirs: &HeaderMap, crosses: bool) -> HeaderMap {
     out
 }
 
+/// What a foreign provider says about its limits says nothing to a client of another.
+fn comes_back(name: &str, crosses: bool) -> bool {
+    match crosses {
+        true => PASSED_ACROSS.contains(&name),
+        false => {
+            PASSED.contains(&name) || PASSED_FAMILIES.iter().any(|family| name.starts_with(family))
+        }
+    }
+}
+
 /// Whether a reply comes in pieces.
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
 }
+
+#[cfg(test)]
+mod tests;

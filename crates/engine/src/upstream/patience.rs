@@ -1,44 +1,87 @@
 //! How often an upstream is asked, and how long to wait in between.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, StatusCode};
+
+use super::persist::UpstreamTries;
 
 /// The longest pause that is taken on behalf of a client; who has to wait longer is told so.
 const LONGEST: Duration = Duration::from_secs(30);
 const FIRST: Duration = Duration::from_millis(250);
 
-/// The tries of one request.
-#[derive(Debug)]
+/// The tries of one request. Cheap to clone; clones share the count, so that whoever asks on behalf
+/// of somebody else does not begin anew.
+#[derive(Clone, Debug)]
 pub(crate) struct Patience {
     most: u32,
-    tried: u32,
+    /// Whether requests of this upstream are tried again at all.
+    retries: bool,
+    tried: Arc<AtomicU32>,
+}
+
+/// What an upstream says about when to come back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RetryAfter {
+    /// Nothing, or nothing that can be understood.
+    Unsaid,
+    /// After this long.
+    In(Duration),
+    /// Later than can be counted.
+    Long,
+}
+
+/// What to do about trouble that may pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RetryDecision {
+    /// Ask again after a pause.
+    Again(Duration),
+    /// The tries are used up.
+    Exhausted,
+    /// The upstream wants nobody back so soon.
+    NotNow,
 }
 
 impl Patience {
     pub(crate) fn new(most: u32) -> Patience {
-        Patience { most: most.max(1), tried: 0 }
+        Patience { most: most.max(1), retries: most > 1, tried: Arc::default() }
+    }
+
+    /// That of a request which its client itself sends once more: one try, for what failed three
+    /// times does not need nine.
+    #[must_use]
+    pub(crate) fn of_client_retry(self) -> Patience {
+        Patience { most: 1, ..self }
     }
 
     /// The number of the next try, from one on.
-    pub(crate) fn next(&mut self) -> u32 {
-        self.tried += 1;
-        self.tried
+    pub(crate) fn next(&self) -> u32 {
+        self.tried.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What is to be said about a request whose tries are over. Where nothing is ever tried again
+    /// here, that is the client's affair.
+    pub(super) fn tries(&self) -> UpstreamTries {
+        if self.retries { UpstreamTries::Done } else { UpstreamTries::Open }
+    }
+
+    /// What to do after a try that failed.
+    pub(crate) fn decide(&self, wished: RetryAfter) -> RetryDecision {
+        let chance = getrandom::u32().unwrap_or(0) % 1_000;
+        decide(self.tried.load(Ordering::Relaxed), self.most, wished, chance)
     }
 
     /// How long to wait before the next try; `None` if this was the last.
-    pub(crate) fn pause(&self, wished: Option<Duration>) -> Option<Duration> {
-        if self.tried >= self.most {
-            return None;
-        }
-        let doubled = FIRST.saturating_mul(1 << self.tried.saturating_sub(1).min(10));
-        // Many clients that were refused together come back apart.
-        let chance = getrandom::u32().unwrap_or(0) % 1_000;
-        let apart = doubled.mul_f64(0.5 + f64::from(chance) / 2_000.0);
-        match wished {
-            Some(wished) if wished > LONGEST => None,
-            Some(wished) => Some(wished.max(apart)),
-            None => Some(apart.min(LONGEST)),
+    pub(crate) fn pause(&self, wished: RetryAfter) -> Option<Duration> {
+        match self.decide(wished) {
+            RetryDecision::Again(pause) => Some(pause),
+            RetryDecision::Exhausted | RetryDecision::NotNow => None,
         }
     }
 
@@ -48,77 +91,222 @@ impl Patience {
     }
 }
 
-/// What an upstream says about when to come back: seconds, or a date.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    if let Some(value) = headers.get("retry-after-ms").and_then(|value| value.to_str().ok()) {
-        return value.trim().parse().ok().map(Duration::from_millis);
+/// Pauses double. Many clients that were refused together come back apart: `chance` is a number
+/// below a thousand.
+fn decide(tried: u32, most: u32, wished: RetryAfter, chance: u32) -> RetryDecision {
+    let wished = match wished {
+        RetryAfter::Long => return RetryDecision::NotNow,
+        RetryAfter::In(wished) if wished > LONGEST => return RetryDecision::NotNow,
+        RetryAfter::In(wished) => wished,
+        RetryAfter::Unsaid => Duration::ZERO,
+    };
+    if tried >= most {
+        return RetryDecision::Exhausted;
     }
-    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = value.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds.max(0.0)).ok();
-    }
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
-    date(value).map(|at| Duration::from_secs(at.saturating_sub(since)))
+    let doubled = FIRST.saturating_mul(1 << tried.saturating_sub(1).min(10));
+    let apart = doubled.mul_f64(0.5 + f64::from(chance % 1_000) / 2_000.0).min(LONGEST);
+    RetryDecision::Again(apart.max(wished))
 }
 
-/// Seconds since 1970 of a date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn date(text: &str) -> Option<u64> {
+/// What an upstream says about when to come back: milliseconds, seconds, or a date. Of several it is
+/// the latest.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
+    let all = |name: &str, read: &dyn Fn(&str) -> RetryAfter| {
+        let values = headers.get_all(name).iter();
+        let read =
+            values.map(|value| value.to_str().map_or(RetryAfter::Unsaid, |it| read(it.trim())));
+        read.fold(RetryAfter::Unsaid, RetryAfter::later)
+    };
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match all("retry-after-ms", &|text| number(text, 0.001)) {
+        RetryAfter::Unsaid => all("retry-after", &|text| match number(text, 1.0) {
+            RetryAfter::Unsaid => date(text).map_or(RetryAfter::Unsaid, |at| match at {
+                HttpDate::At(at) => RetryAfter::In(Duration::from_secs(at.saturating_sub(since))),
+                HttpDate::Far => RetryAfter::Long,
+            }),
+            told => told,
+        }),
+        told => told,
+    }
+}
+
+impl RetryAfter {
+    fn later(self, other: RetryAfter) -> RetryAfter {
+        match (self, other) {
+            (RetryAfter::Long, _) | (_, RetryAfter::Long) => RetryAfter::Long,
+            (RetryAfter::In(one), RetryAfter::In(two)) => RetryAfter::In(one.max(two)),
+            (RetryAfter::Unsaid, told) | (told, RetryAfter::Unsaid) => told,
+        }
+    }
+}
+
+/// A number of some unit, also a fraction. One below nothing is over already; one that is too large
+/// to be counted is long, not nothing.
+fn number(text: &str, unit: f64) -> RetryAfter {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_nan() => RetryAfter::Unsaid,
+        Ok(number) => Duration::try_from_secs_f64((number * unit).max(0.0))
+            .map_or(RetryAfter::Long, RetryAfter::In),
+        Err(_) => RetryAfter::Unsaid,
+    }
+}
+
+/// When a date is.
+enum HttpDate {
+    /// In seconds since 1970.
+    At(u64),
+    /// Later than years have four digits.
+    Far,
+}
+
+/// A date in one of the three ways of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`,
+/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`.
+fn date(text: &str) -> Option<HttpDate> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = text.split_ascii_whitespace().skip(1);
-    let day: u64 = words.next()?.parse().ok()?;
-    let month = words.next()?;
+    let words: Vec<&str> = text.split([' ', '-']).filter(|word| !word.is_empty()).collect();
+    let (day, month, year, time) = match *words.as_slice() {
+        [weekday, day, month, year, time, "GMT"] if weekday.ends_with(',') => {
+            (day, month, year, time)
+        }
+        [_, month, day, time, year] => (day, month, year, time),
+        _ => return None,
+    };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
     let month = MONTHS.iter().position(|name| *name == month)? as u64 + 1;
-    let year: u64 = words.next()?.parse().ok()?;
-    let mut time = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
+    let day: u64 = day.parse().ok()?;
+    let year = match year.len() {
+        _ if !digits(year) => return None,
+        2 => year.parse::<u64>().ok().map(|year| year + if year < 70 { 2_000 } else { 1_900 })?,
+        0..=4 => year.parse().ok()?,
+        _ => return Some(HttpDate::Far),
+    };
+    let mut time = time.split(':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    if !(1970..10_000).contains(&year) || !(1..=31).contains(&day) {
+    if year < 1970 || !(1..=31).contains(&day) || hour > 24 || minute > 60 || second > 60 {
         return None;
     }
     // Days since 1970, counting years from March so that the odd day is the last of a year.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
-    Some((days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second)
+    Some(HttpDate::At((days - 719_468) * 86_400 + hour * 3_600 + minute * 60 + second))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn told(name: &str, value: &str) -> RetryAfter {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let name: http::HeaderName = name.parse().expect("a name");
+        let headers: HeaderMap = [(name, value.parse().expect("a value"))].into_iter().collect();
+        retry_after(&headers, now)
+    }
+
     #[test]
     fn an_upstream_says_when_to_come_back_in_seconds_or_by_a_date() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        let soon = |milliseconds| RetryAfter::In(Duration::from_millis(milliseconds));
         let table = [
-            ("retry-after", "3", Some(3_000)),
-            ("retry-after", " 1.5 ", Some(1_500)),
-            ("retry-after", "-4", Some(0)),
-            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
-            ("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT", Some(0)),
-            ("retry-after", "soon", None),
-            ("retry-after", "1e999", None),
-            ("retry-after-ms", "250", Some(250)),
+            ("retry-after", "3", soon(3_000)),
+            ("retry-after", " 1.5 ", soon(1_500)),
+            ("retry-after", "-4", soon(0)),
+            ("retry-after", "-99999999999999999999", soon(0)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", soon(10_000)),
+            ("retry-after", "Sunday, 06-Nov-94 08:49:47 GMT", soon(10_000)),
+            ("retry-after", "Sun Nov  6 08:49:47 1994", soon(10_000)),
+            ("retry-after", "Sun, 06 Nov 1994 08:40:00 GMT", soon(0)),
+            ("retry-after", "soon", RetryAfter::Unsaid),
+            ("retry-after", "", RetryAfter::Unsaid),
+            ("retry-after", "NaN", RetryAfter::Unsaid),
+            ("retry-after", "Sun, 99 Nov 1994 08:40:00 GMT", RetryAfter::Unsaid),
+            ("retry-after", "1e999", RetryAfter::Long),
+            ("retry-after", "inf", RetryAfter::Long),
+            ("retry-after", "99999999999999999999", RetryAfter::Long),
+            ("retry-after", "99999999999999999999.5", RetryAfter::Long),
+            ("retry-after", "Sun, 06 Nov 19940 08:49:47 GMT", RetryAfter::Long),
+            ("retry-after", "Sun, 06 Nov 99999999999999999999 08:49:47 GMT", RetryAfter::Long),
+            ("retry-after-ms", "250", soon(250)),
+            ("retry-after-ms", "0.5", RetryAfter::In(Duration::from_micros(500))),
+            ("retry-after-ms", "9999999999999999999999999", RetryAfter::Long),
+            ("retry-after-ms", "soon", RetryAfter::Unsaid),
         ];
         for (name, value, expected) in table {
-            let headers: HeaderMap =
-                [(name.parse().expect("a name"), value.parse().expect("a value"))]
-                    .into_iter()
-                    .collect();
-            let told = retry_after(&headers, now).map(|told| told.as_millis());
-            assert_eq!(told, expected, "{name}: {value}");
+            assert_eq!(told(name, value), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn of_several_wishes_the_latest_counts_and_milliseconds_are_read_first() {
+        let now = SystemTime::UNIX_EPOCH;
+        let of = |all: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| {
+                (name.parse::<http::HeaderName>().expect("a name"), value.parse().expect("a value"))
+            };
+            retry_after(&all.iter().map(pair).collect(), now)
+        };
+        let seconds = |seconds| RetryAfter::In(Duration::from_secs(seconds));
+        assert_eq!(of(&[("retry-after", "1"), ("retry-after", "9")]), seconds(9));
+        assert_eq!(of(&[("retry-after", "1e99"), ("retry-after", "9")]), RetryAfter::Long);
+        assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "2000")]), seconds(2));
+        assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "?")]), seconds(9));
+    }
+
+    #[test]
+    fn whoever_is_not_wanted_back_soon_is_not_asked_again() {
+        let far = [
+            ("retry-after", "31"),
+            ("retry-after", "3600"),
+            ("retry-after", "18446744073709551615"),
+            ("retry-after", "18446744073709551616"),
+            ("retry-after", "99999999999999999999"),
+            ("retry-after", "1e30"),
+            ("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT"),
+            ("retry-after", "Fri, 31 Dec 10000 23:59:59 GMT"),
+            ("retry-after-ms", "30001"),
+            ("retry-after-ms", "99999999999999999999999999"),
+        ];
+        for (name, value) in far {
+            for (tried, most) in [(1, 3), (2, 3), (3, 3), (1, u32::MAX)] {
+                let decision = decide(tried, most, told(name, value), 0);
+                assert_eq!(decision, RetryDecision::NotNow, "{name}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_pause_is_at_least_what_was_wished_and_at_most_half_a_minute() {
+        for tried in 0..40 {
+            for most in [1, 2, 3, 10, 100, u32::MAX] {
+                for milliseconds in [0, 1, 249, 1_000, 29_999, 30_000, 30_001, u64::MAX] {
+                    for chance in [0, 1, 500, 999, u32::MAX] {
+                        let wished = Duration::from_millis(milliseconds);
+                        match decide(tried, most, RetryAfter::In(wished), chance) {
+                            RetryDecision::Again(pause) => {
+                                assert!(tried < most && pause >= wished && pause <= LONGEST);
+                            }
+                            RetryDecision::Exhausted => assert!(tried >= most),
+                            RetryDecision::NotNow => assert!(wished > LONGEST),
+                        }
+                    }
+                }
+            }
         }
     }
 
     #[test]
     fn a_request_is_tried_so_often_and_the_pauses_grow() {
-        let mut patience = Patience::new(3);
+        let patience = Patience::new(3);
+        let seconds = |seconds| RetryAfter::In(Duration::from_secs(seconds));
         assert_eq!(patience.next(), 1);
-        let first = patience.pause(None).expect("one more");
+        let first = patience.pause(RetryAfter::Unsaid).expect("one more");
         assert!(first >= FIRST / 2 && first <= FIRST, "{first:?}");
-        assert_eq!(patience.pause(Some(Duration::from_secs(31))), None);
-        assert_eq!(patience.pause(Some(Duration::from_secs(5))), Some(Duration::from_secs(5)));
-        assert_eq!(patience.next(), 2);
-        assert!(patience.pause(None).expect("one more") >= FIRST);
+        assert_eq!(patience.pause(seconds(31)), None);
+        assert_eq!(patience.pause(seconds(5)), Some(Duration::from_secs(5)));
+        // Whoever asks for the same request counts on.
+        let same = patience.clone();
+        assert_eq!(same.next(), 2);
+        assert!(patience.pause(RetryAfter::Unsaid).expect("one more") >= FIRST);
         assert_eq!(patience.next(), 3);
-        assert_eq!(patience.pause(None), None);
+        assert_eq!(same.pause(RetryAfter::Unsaid), None);
     }
 }

@@ -8,7 +8,12 @@ use bytes::Bytes;
 use foxwedge_core::Explanation;
 use http::{HeaderMap, StatusCode};
 
-use super::{Patience, Sending, retry_after, send};
+use super::{
+    Patience, Sending,
+    budget::{RetryBudget, RetryPermit},
+    patience::{RetryAfter, RetryDecision},
+    retry_after, send,
+};
 use crate::{
     guard::{Class, classify},
     http::{Client, HttpError, Incoming, Kind, Stage},
@@ -22,7 +27,16 @@ pub(crate) enum Said {
     /// It replies.
     Reply { status: StatusCode, headers: HeaderMap, body: Incoming },
     /// It refuses, or is in trouble; all of its words.
-    Error { status: StatusCode, headers: HeaderMap, body: Bytes },
+    Error { status: StatusCode, headers: HeaderMap, body: Bytes, tries: UpstreamTries },
+}
+
+/// Whether it is of use to ask once more what an upstream did not reply to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UpstreamTries {
+    /// It was asked as often as it is good for: whoever asks again does harm.
+    Done,
+    /// Nothing is known about that.
+    Open,
 }
 
 /// Looks on while an upstream is asked, and decides what is repaired.
@@ -51,18 +65,33 @@ pub(crate) enum Again<'a> {
     Unreached { pause: Duration, error: &'a HttpError },
 }
 
+/// How long a request waits until it is known whether retries are of use.
+const TURN: Duration = Duration::from_secs(30);
+
+/// How often, and at whose expense, an upstream is asked.
+pub(crate) struct RetryPlan<'a> {
+    pub(crate) patience: Patience,
+    /// What all requests to the upstream share.
+    pub(crate) budget: Option<&'a RetryBudget>,
+}
+
 /// Asks until there is a reply, or an error that stays.
 pub(crate) async fn persist(
     client: &Client,
     sending: Sending<'_>,
     mut body: Bytes,
+    plan: RetryPlan<'_>,
     onlooker: &mut (dyn Onlooker + Send),
-) -> Result<Said, HttpError> {
-    let mut patience = Patience::new(sending.upstream.tries);
+) -> Result<Said, (HttpError, UpstreamTries)> {
+    let RetryPlan { patience, budget } = plan;
     let mut healed = false;
+    let mut permit: Option<RetryPermit<'_>> = None;
+    if let Some(budget) = budget {
+        budget.request();
+    }
     loop {
         let attempt = patience.next();
-        let pause = match send(client, sending, body.clone(), attempt).await {
+        let (trouble, decision) = match send(client, sending, body.clone(), attempt).await {
             Ok(reply) => {
                 onlooker.asked(Some(reply.status));
                 let (status, headers) = (reply.status, reply.headers);
@@ -71,34 +100,66 @@ pub(crate) async fn persist(
                 }
                 // An error that breaks off is still an error.
                 let words = reply.body.whole(ERROR).await.unwrap_or_default();
-                let wished = retry_after(&headers, SystemTime::now());
-                if Patience::is_passing(status)
-                    && let Some(pause) = patience.pause(wished)
-                {
-                    onlooker.again(Again::Trouble { pause, status, words: &words });
-                    pause
-                } else if is_refusal(status)
+                if is_refusal(status)
                     && let Some(mended) = mended(&body, &words, healed, onlooker)
                 {
+                    permit = None;
                     (healed, body) = (true, mended);
                     onlooker.again(Again::Mended);
                     continue;
-                } else {
-                    return Ok(Said::Error { status, headers, body: words });
                 }
+                if !Patience::is_passing(status) {
+                    let tries = UpstreamTries::Open;
+                    return Ok(Said::Error { status, headers, body: words, tries });
+                }
+                let wished = retry_after(&headers, SystemTime::now());
+                (Trouble::Status(status, headers, words), patience.decide(wished))
             }
             Err(error) => {
                 onlooker.asked(None);
-                match patience.pause(None).filter(|_| is_passing(&error)) {
-                    Some(pause) => {
-                        onlooker.again(Again::Unreached { pause, error: &error });
-                        pause
-                    }
-                    None => return Err(error),
+                if !is_passing(&error) {
+                    return Err((error, UpstreamTries::Open));
                 }
+                (Trouble::Unreached(error), patience.decide(RetryAfter::Unsaid))
             }
         };
+        if let Some(permit) = permit.take() {
+            permit.failed();
+        }
+        let pause = match decision {
+            RetryDecision::Again(pause) => pause,
+            RetryDecision::NotNow => return trouble.stays(UpstreamTries::Open),
+            RetryDecision::Exhausted => return trouble.stays(patience.tries()),
+        };
+        if let Some(budget) = budget {
+            permit = budget.retry(TURN).await;
+            if permit.is_none() {
+                return trouble.stays(patience.tries());
+            }
+        }
+        onlooker.again(match &trouble {
+            Trouble::Status(status, _, words) => Again::Trouble { pause, status: *status, words },
+            Trouble::Unreached(error) => Again::Unreached { pause, error },
+        });
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// Trouble that may pass.
+enum Trouble {
+    Status(StatusCode, HeaderMap, Bytes),
+    Unreached(HttpError),
+}
+
+impl Trouble {
+    /// Nobody waits for its end.
+    fn stays(self, tries: UpstreamTries) -> Result<Said, (HttpError, UpstreamTries)> {
+        match self {
+            Trouble::Status(status, headers, body) => {
+                Ok(Said::Error { status, headers, body, tries })
+            }
+            Trouble::Unreached(error) => Err((error, tries)),
+        }
     }
 }
 
@@ -127,6 +188,6 @@ fn is_passing(error: &HttpError) -> bool {
     match error.kind {
         Kind::Closed | Kind::Failed => error.stage != Stage::Tls,
         Kind::Late => error.stage == Stage::Connect,
-        Kind::Malformed | Kind::TooLarge | Kind::Forbidden => false,
+        Kind::Malformed | Kind::TooLarge | Kind::Forbidden | Kind::Redirect => false,
     }
 }

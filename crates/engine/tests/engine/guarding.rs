@@ -1,7 +1,7 @@
 //! What the guard does in each mode, and what it says about it.
 
 use foxwedge_engine::Face;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::stand::{ask, asked, engine, hear};
 
@@ -158,4 +158,64 @@ async fn a_body_that_cannot_be_read_is_an_error_with_its_place() {
     }
     let deep = format!("{{\"model\":\"m\",\"messages\":{}", "[".repeat(100_000));
     assert_eq!(hear(&engine, asked(Face::Chat, deep, &[])).await.status, 400);
+}
+
+/// A request of `words` words in each face's form.
+fn long(face: Face, words: usize) -> Value {
+    let text = "word ".repeat(words);
+    match face {
+        Face::Responses => json!({"model": "m", "input": text}),
+        _ => {
+            json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]})
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_fit_a_window_is_refused_in_the_providers_words_before_it_is_sent() {
+    let overflows = ["compact", "summarize", "pass"];
+    for (upstream, overflow) in
+        ["chat", "responses", "messages", "gemini"].into_iter().zip(overflows.into_iter().cycle())
+    {
+        let engine = engine(&format!(
+            "[[route]]\nmodel = \"m\"\nupstream = \"{upstream}\"\nrename = \"scripted\"\n\
+             window = 3000\noverflow = \"{overflow}\"\n"
+        ))
+        .await;
+        for (face, stream) in [Face::Chat, Face::Responses, Face::Messages]
+            .into_iter()
+            .flat_map(|face| [(face, false), (face, true)])
+        {
+            let mut body = long(face, 20_000);
+            body["stream"] = json!(stream);
+            let heard = ask(&engine, face, &body).await;
+            assert_eq!(heard.status, 400, "{upstream}, {face:?}: {}", heard.body);
+            let error = &heard.json()["error"];
+            assert_eq!(error["type"], "invalid_request_error", "{error}");
+            let message = error["message"].as_str().expect("words");
+            match face {
+                Face::Messages => {
+                    assert!(message.starts_with("prompt is too long: "), "{message}");
+                    assert!(message.ends_with(" tokens > 3000 maximum"), "{message}");
+                }
+                _ => assert_eq!(error["code"], "context_length_exceeded"),
+            }
+            // Near the edge nobody is sure, and the provider says it.
+            let heard = ask(&engine, face, &long(face, 3_200)).await;
+            assert_eq!(heard.status, 200, "{upstream}, {face:?}: {}", heard.body);
+        }
+        let name = engine.meter().render();
+        let sent =
+            name.lines().filter(|line| line.starts_with("foxwedge_upstream_requests_total{"));
+        let sent: u64 = sent.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+        assert_eq!(sent, 6, "only those that may fit were sent");
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_nobody_set_refuses_nothing() {
+    let engine =
+        engine("[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nrename = \"scripted\"\n").await;
+    let heard = ask(&engine, Face::Chat, &long(Face::Chat, 20_000)).await;
+    assert_eq!(heard.status, 200, "{}", heard.body);
 }

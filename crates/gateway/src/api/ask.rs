@@ -84,6 +84,12 @@ pub(super) async fn run(app: &App, call: &Call<'_>, id: &str) -> Result<RunRow, 
     Ok(row)
 }
 
+/// Whether a run is the caller's own.
+pub(super) async fn is_own(app: &App, call: &Call<'_>, row: &RunRow) -> Result<bool, Fault> {
+    let session = app.store.session(&row.session).await.map_err(trouble)?;
+    Ok(session.is_some_and(|session| *session.owner == *call.visitor.caller.owner))
+}
+
 /// Whether a text can be an id.
 pub(crate) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 
 use super::{
     ask,
-    follow::{Follow, Spelling},
+    follow::{Follow, Followed, Spelling},
     trouble,
 };
 use crate::{Reply, error, outgoing::Outgoing, routes::Call, serve::App};
@@ -31,7 +31,15 @@ pub(super) async fn events(app: &App, call: &Call<'_>, id: &str) -> Result<Reply
         return Ok(nothing());
     }
     let feeds = app.engine.recorder().feeds().clone();
-    let mut follower = feeds.follow(id, format, options.clone(), after).await.map_err(trouble)?;
+    // Whoever follows its own run live hears what is not stored, also if it was cut off meanwhile. Who
+    // comes when all is over, or looks at the runs of others, sees what is stored.
+    let lives = !is_over(&row) || after.is_some();
+    let words = match lives && ask::is_own(app, call, &row).await? {
+        true => app.engine.recorder().words(),
+        false => None,
+    };
+    let following = feeds.follow_with(id, format, options.clone(), after, words.clone());
+    let mut follower = following.await.map_err(trouble)?;
     let mut first = None;
     if is_over(&row) {
         match follower.next().await.map_err(trouble)? {
@@ -41,7 +49,7 @@ pub(super) async fn events(app: &App, call: &Call<'_>, id: &str) -> Result<Reply
         }
     }
     let spelling = spelling(call, format);
-    let what = (row.id, format, options);
+    let what = Followed { run: row.id, format, options, words };
     let follow = Follow::new(feeds, follower, first, what, spelling, app.draining.clone());
     Ok(reply(call, format, Outgoing::stream(follow)))
 }

@@ -4,13 +4,14 @@
 use std::{
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::Bytes;
 use foxwedge_run::encode::{Format, FrameId, Options};
-use foxwedge_store::{AnyStore, Feeds, Follower, Result, Told};
+use foxwedge_store::{AnyStore, EventWords, Feeds, Follower, Result, Told};
 use http_body::{Body, Frame};
 use tokio::{
     sync::watch,
@@ -38,10 +39,20 @@ pub(super) enum Spelling {
 type Next = Pin<Box<dyn Future<Output = (Follower<AnyStore>, Result<Told>)> + Send>>;
 type Anew = Pin<Box<dyn Future<Output = Result<Follower<AnyStore>>> + Send>>;
 
+/// What is followed, and how it is told.
+#[derive(Clone)]
+pub(super) struct Followed {
+    pub(super) run: String,
+    pub(super) format: Format,
+    pub(super) options: Options,
+    /// What was said and is not stored.
+    pub(super) words: Option<Arc<dyn EventWords>>,
+}
+
 /// The body of a reply that follows a run.
 pub(super) struct Follow {
     feeds: Feeds<AnyStore>,
-    what: (String, Format, Options),
+    what: Followed,
     spelling: Spelling,
     first: Option<Told>,
     state: State,
@@ -71,7 +82,7 @@ impl Follow {
         feeds: Feeds<AnyStore>,
         follower: Follower<AnyStore>,
         first: Option<Told>,
-        what: (String, Format, Options),
+        what: Followed,
         spelling: Spelling,
         mut draining: watch::Receiver<bool>,
     ) -> Follow {
@@ -211,7 +222,7 @@ fn next(mut follower: Follower<AnyStore>) -> Next {
     })
 }
 
-fn anew(feeds: &Feeds<AnyStore>, what: &(String, Format, Options), last: FrameId) -> Anew {
-    let (feeds, (run, format, options)) = (feeds.clone(), what.clone());
-    Box::pin(async move { feeds.follow(&run, format, options, Some(last)).await })
+fn anew(feeds: &Feeds<AnyStore>, what: &Followed, last: FrameId) -> Anew {
+    let (feeds, Followed { run, format, options, words }) = (feeds.clone(), what.clone());
+    Box::pin(async move { feeds.follow_with(&run, format, options, Some(last), words).await })
 }

@@ -10,3 +10,4 @@ mod raw;
 mod cuts;
 mod gone;
 mod storms;
+mod strange;

@@ -76,7 +76,7 @@ async fn talk(mut stream: TcpStream, says: Says, tell: mpsc::UnboundedSender<See
 }
 
 /// The path and the body of a request.
-async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+pub(crate) async fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 16 << 10];
     loop {

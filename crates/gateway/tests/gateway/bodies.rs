@@ -153,3 +153,30 @@ async fn two_lengths_that_differ_are_refused() {
     assert_eq!(send(server.address, request).await.status, 400);
     server.end().await;
 }
+
+#[tokio::test]
+async fn a_transfer_encoding_that_nobody_here_reads_is_refused() {
+    let server = Server::usual().await;
+    for (coding, status) in [
+        ("chunked", 200),
+        ("Chunked", 200),
+        ("gzip, chunked", 501),
+        ("identity, chunked", 501),
+        ("chunked, chunked", 501),
+        ("x-unknown,chunked", 501),
+    ] {
+        let request = format!(
+            "POST {PATH} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {TOKEN}\r\n\
+             transfer-encoding: {coding}\r\nconnection: close\r\n\r\n\
+             {:x}\r\n{CHAT}\r\n0\r\n\r\n",
+            CHAT.len()
+        );
+        let answer = send(server.address, request).await;
+        assert_eq!(answer.status, status, "{coding}: {answer:?}");
+        if status == 501 {
+            assert_eq!(answer.json()["error"]["code"], "unsupported_transfer_encoding");
+            assert_eq!(answer.header("connection"), "close");
+        }
+    }
+    server.end().await;
+}

@@ -14,3 +14,4 @@ mod machine;
 mod drain;
 mod replies;
 mod secrets;
+mod words;

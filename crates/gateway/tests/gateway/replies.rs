@@ -147,3 +147,31 @@ async fn an_owner_with_too_many_requests_at_work_is_asked_to_come_back() {
     while send(server.address, get("/v1/models", &key())).await.status != 200 {}
     server.end().await;
 }
+
+#[tokio::test]
+async fn what_a_token_opens_stays_in_no_cache() {
+    let server = Server::usual().await;
+    let kept = [
+        "/v1/sessions",
+        "/v1/runs",
+        "/v1/repairs",
+        "/v1/models",
+        "/v1/console/sessions",
+        "/v1/console/feed",
+        "/v1/sessions/nothing",
+        "/metrics",
+    ];
+    for path in kept {
+        for headers in [key(), String::new()] {
+            let answer = send(server.address, get(path, &headers)).await;
+            assert_eq!(answer.header("cache-control"), "no-store", "{path}: {answer:?}");
+        }
+    }
+    let asked = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
+    assert_eq!((asked.status, asked.header("cache-control")), (200, "no-store"));
+    let run = asked.header("x-foxwedge-run").to_owned();
+    let events = format!("/v1/runs/{run}/events?format=jsonl");
+    let events = send(server.address, get(&events, &key())).await;
+    assert!(["no-store", "no-cache"].contains(&events.header("cache-control")), "{events:?}");
+    server.end().await;
+}

@@ -7,7 +7,7 @@ use foxwedge_run::{
     encode::{Encoder, Format, Frame, FrameId, Options},
 };
 
-use super::{Sent, reader::Log};
+use super::{EventWords, Sent, reader::Log};
 use crate::{Result, Store};
 
 /// How many events are read at once.
@@ -20,6 +20,7 @@ pub(super) struct Teller {
     session: Session,
     encoder: Encoder,
     over: bool,
+    words: Option<Arc<dyn EventWords>>,
 }
 
 impl std::fmt::Debug for Teller {
@@ -29,7 +30,12 @@ impl std::fmt::Debug for Teller {
 }
 
 impl Teller {
-    pub(super) fn new(run: &str, format: Format, options: Options) -> Teller {
+    pub(super) fn new(
+        run: &str,
+        format: Format,
+        options: Options,
+        words: Option<Arc<dyn EventWords>>,
+    ) -> Teller {
         let run = Id::from(run);
         let options = Options { run: Some(run.clone()), ..options };
         Teller {
@@ -38,6 +44,7 @@ impl Teller {
             session: Session::new(Settings::default()),
             encoder: Encoder::new(format, options),
             over: false,
+            words,
         }
     }
 
@@ -50,8 +57,11 @@ impl Teller {
     pub(super) async fn read<S: Store>(&mut self, store: &S) -> Result<Vec<Sent>> {
         let page = store.events(&self.run, self.read, PAGE).await?;
         let (mut effects, mut frames) = (Vec::new(), Vec::new());
-        for stored in page {
+        for mut stored in page {
             self.read = stored.seq;
+            if let Some(words) = &self.words {
+                words.restore(&mut stored.event);
+            }
             // A log has no gaps, so that nothing depends on the time.
             self.session.apply(0, Input::Event(stored.event), &mut effects);
         }

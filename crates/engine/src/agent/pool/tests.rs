@@ -112,7 +112,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     pretend(&two, Phase::Waiting, &["b", "c"], &[21, 22]);
     let found = |owner: &str, answers: &[&str], chain: &[u128]| {
         let answers: Vec<Arc<str>> = answers.iter().map(|it| Arc::from(*it)).collect();
-        pool.wanting(owner, &answers, chain).map(|handle| handle.session.to_string())
+        pool.wanting(owner, &answers, chain, |_, _| true).map(|handle| handle.session.to_string())
     };
     type Row<'r> = (&'r str, &'r [&'r str], &'r [u128], Option<&'r str>);
     let table: [Row<'_>; 8] = [
@@ -134,7 +134,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     assert_eq!(pool.questions("run of nobody"), None);
     pool.end("run of one");
     assert!(pool.of("one").is_none());
-    assert!(pool.wanting("me", &["a".into()], &[11]).is_none());
+    assert!(pool.wanting("me", &["a".into()], &[11], |_, _| true).is_none());
     let (again, _again) = birth(&agent, "two");
     let again = start(&pool, again).await?;
     assert!(!Arc::ptr_eq(&again, &two));

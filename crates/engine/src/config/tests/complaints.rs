@@ -279,3 +279,21 @@ fn a_key_in_the_open_is_told() {
             .starts_with("warning: foxwedge.toml:4: `upstream.o.base_url`: everybody on the way")
     );
 }
+
+#[test]
+fn a_limit_that_lacks_its_unit_is_noticed() {
+    for (key, wrong, right) in [
+        ("body", "32", "\"64KiB\""),
+        ("body", "65535", "65536"),
+        ("unpacked", "64", "\"64MiB\""),
+        ("reply", "64", "\"64MiB\""),
+        ("event", "4", "\"4MiB\""),
+    ] {
+        // Whatever else it says about such a file.
+        let told = Here::new().saying(&format!("[limits]\n{key} = {wrong}\n")).complaints();
+        let expected = format!("warning: foxwedge.toml:2: `limits.{key}`: {wrong} bytes are less");
+        assert!(told.iter().any(|line| line.starts_with(&expected)), "{told:?}");
+        let told = Here::new().saying(&format!("[limits]\n{key} = {right}\n")).complaints();
+        assert!(!told.iter().any(|line| line.contains("bytes are less")), "{told:?}");
+    }
+}

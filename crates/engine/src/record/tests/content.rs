@@ -82,11 +82,11 @@ async fn sizes_names_and_statuses_are_there() {
         }
     }
     let expected = [
-        r#"thought "[21 characters]""#,
-        r#"text "[18 characters]""#,
+        r#"thought "[21 characters, not kept]""#,
+        r#"text "[18 characters, not kept]""#,
         r#"call read {"foxwedge":"24 bytes left out"}"#,
         "result Ok",
-        r#"text "[21 characters]""#,
+        r#"text "[21 characters, not kept]""#,
     ];
     assert_eq!(seen, expected);
 }

@@ -1,0 +1,155 @@
+use super::*;
+
+fn map(pairs: &[(&str, &str)]) -> HeaderMap {
+    let pair = |(name, value): &(&str, &str)| {
+        (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// Which of these come back, in the same format and across formats.
+fn coming_back(pairs: &[(&str, &str)]) -> [Vec<String>; 2] {
+    [false, true].map(|crosses| {
+        let back = back(&map(pairs), crosses);
+        back.keys().map(|name| name.as_str().to_owned()).collect()
+    })
+}
+
+#[test]
+fn every_class_of_a_replys_headers_passes_or_stays() {
+    // (the header, under which name it passes in the same format, and across formats)
+    let table = [
+        ("content-type", "content-type", ""),
+        ("retry-after", "retry-after", "retry-after"),
+        ("retry-after-ms", "retry-after-ms", "retry-after-ms"),
+        ("x-should-retry", "x-should-retry", "x-should-retry"),
+        ("x-request-id", "x-upstream-request-id", "x-upstream-request-id"),
+        ("request-id", "x-upstream-request-id", "x-upstream-request-id"),
+        ("x-ratelimit-remaining-tokens", "x-ratelimit-remaining-tokens", ""),
+        ("ratelimit-reset", "ratelimit-reset", ""),
+        ("anthropic-ratelimit-unified-5h-reset", "anthropic-ratelimit-unified-5h-reset", ""),
+        ("openai-processing-ms", "openai-processing-ms", ""),
+        ("openai-version", "openai-version", ""),
+        ("x-codex-primary-used-percent", "x-codex-primary-used-percent", ""),
+        ("x-litellm-response-cost", "x-litellm-response-cost", ""),
+        // What would send a client, a browser or a proxy elsewhere, or says who may do what.
+        ("location", "", ""),
+        ("content-location", "", ""),
+        ("refresh", "", ""),
+        ("link", "", ""),
+        ("x-accel-redirect", "", ""),
+        ("x-accel-buffering", "", ""),
+        ("x-sendfile", "", ""),
+        ("x-lighttpd-send-file", "", ""),
+        ("x-reproxy-url", "", ""),
+        ("content-security-policy", "", ""),
+        ("strict-transport-security", "", ""),
+        ("access-control-allow-origin", "", ""),
+        ("set-cookie", "", ""),
+        ("www-authenticate", "", ""),
+        ("proxy-authenticate", "", ""),
+        ("authentication-info", "", ""),
+        ("clear-site-data", "", ""),
+        ("alt-svc", "", ""),
+        ("service-worker-allowed", "", ""),
+        // What is about the connection, the body's packing, or the upstream's own place.
+        ("connection", "", ""),
+        ("keep-alive", "", ""),
+        ("transfer-encoding", "", ""),
+        ("content-length", "", ""),
+        ("content-encoding", "", ""),
+        ("trailer", "", ""),
+        ("upgrade", "", ""),
+        ("server", "", ""),
+        ("date", "", ""),
+        ("via", "", ""),
+        ("cf-ray", "", ""),
+        ("x-powered-by", "", ""),
+        ("cache-control", "", ""),
+        ("etag", "", ""),
+        ("vary", "", ""),
+        // What we say ourselves cannot come from elsewhere.
+        ("x-foxwedge-session", "", ""),
+        ("x-foxwedge-run", "", ""),
+        ("x-foxwedge-replayed", "", ""),
+        ("x-nobody-knows", "", ""),
+    ];
+    for (name, same, across) in table {
+        let expected = [same, across].map(|name| match name {
+            "" => Vec::new(),
+            name => vec![name.to_owned()],
+        });
+        assert_eq!(coming_back(&[(name, "1")]), expected, "{name}");
+        // Whatever it is, it stays if the upstream says that it is for one hop.
+        let hop = [(name, "1"), ("connection", name)];
+        assert_eq!(coming_back(&hop), [Vec::<String>::new(), Vec::new()], "{name}");
+    }
+}
+
+#[test]
+fn no_header_outside_the_list_comes_back() {
+    let parts = [
+        "x",
+        "location",
+        "redirect",
+        "accel",
+        "openai",
+        "anthropic",
+        "ratelimit",
+        "retry",
+        "after",
+        "request",
+        "id",
+        "cookie",
+        "set",
+        "content",
+        "type",
+        "codex",
+        "sendfile",
+        "foxwedge",
+    ];
+    let mut dice = 1_234_567_u64;
+    let mut roll = |sides: usize| {
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        usize::try_from(dice).expect("64 bits") % sides
+    };
+    for _ in 0..20_000 {
+        let words: Vec<&str> = (0..=roll(4)).map(|_| parts[roll(parts.len())]).collect();
+        let name = words.join("-");
+        for (crosses, back) in [false, true].into_iter().zip(coming_back(&[(&name, "v")])) {
+            // Spelled out once more, without looking at the lists above.
+            let passes = match name.as_str() {
+                "x-request-id" | "request-id" | "retry-after" => true,
+                name => {
+                    !crosses
+                        && (name == "content-type"
+                            || name.starts_with("openai-")
+                            || name.starts_with("x-codex-")
+                            || name.starts_with("ratelimit-")
+                            || name.starts_with("x-ratelimit-")
+                            || name.starts_with("anthropic-ratelimit-"))
+                }
+            };
+            assert_eq!(!back.is_empty(), passes, "{name} {crosses}: {back:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_client_says_to_this_hop_does_not_go_on() {
+    let headers = map(&[
+        ("connection", "close, X-Hop"),
+        ("connection", "x-other,, keep-alive"),
+        ("x-hop", "secret"),
+        ("x-other", "secret"),
+        ("x-stays", "1"),
+    ]);
+    let hop = hop_by_hop(&headers);
+    let goes = |name: &str| passes(name, false, false) && !hop.iter().any(|hop| hop == name);
+    assert_eq!(
+        ["x-hop", "x-other", "x-stays", "connection", "keep-alive"].map(goes),
+        [false, false, true, false, false]
+    );
+}

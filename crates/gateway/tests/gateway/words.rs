@@ -1,0 +1,93 @@
+//! What was said is not stored by default, and whoever follows its own run live hears it all the same.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::{
+    client::{Answer, get, post, rest, send},
+    server::{Server, TOKEN, config},
+};
+
+const ADMIN: &str = "canary-token-bob";
+const FORMATS: [&str; 4] = ["agui", "ai-sdk", "acp", "jsonl"];
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn key(token: &str) -> String {
+    format!("x-api-key: {token}\r\n")
+}
+
+async fn ask(to: SocketAddr, stream: bool, messages: &[Value]) -> Answer {
+    let body = json!({
+        "model": "scripted", "stream": stream, "messages": messages,
+        "tools": [{"type": "function",
+                   "function": {"name": "read", "parameters": {"type": "object"}}}],
+    });
+    let answer = send(to, post("/v1/chat/completions", &key(TOKEN), body.to_string())).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer
+}
+
+/// Begins to follow, and has its head.
+async fn follow(to: SocketAddr, token: &str, run: &str, format: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(to).await.expect("somebody listens");
+    let path = format!("/v1/runs/{run}/events?format={format}");
+    stream.write_all(get(&path, &key(token)).as_bytes()).await.expect("it goes out");
+    let mut first = [0; 12];
+    stream.read_exact(&mut first).await.expect("a head");
+    assert_eq!(&first, b"HTTP/1.1 200", "{format}");
+    stream
+}
+
+#[tokio::test]
+async fn the_owner_follows_the_words_of_a_run_live_and_nobody_else_does() {
+    let server = Server::start(config()).await;
+    let to = server.address;
+    for stream in [false, true] {
+        let mut messages = vec![json!({"role": "user",
+            "content": r#"call read with {"path":"canary-input"}"#})];
+        let called = ask(to, stream, &messages).await;
+        let run = called.header("x-foxwedge-run").to_owned();
+        let mut followers = Vec::new();
+        for format in FORMATS {
+            for token in [TOKEN, ADMIN] {
+                followers.push((format, token, follow(to, token, &run, format).await));
+            }
+        }
+        let id = called.body.split("call_").nth(1).expect("a call");
+        let id: String = id.chars().take_while(char::is_ascii_alphanumeric).collect();
+        let id = format!("call_{id}");
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function",
+             "function": {"name": "read", "arguments": r#"{"path":"canary-input"}"#}}]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": "canary-answer"}));
+        let last = ask(to, stream, &messages).await;
+        assert_eq!(last.header("x-foxwedge-run"), run, "{last:?}");
+        for (format, token, follower) in followers {
+            let told = timeout(PATIENCE, rest(follower)).await.expect("it ends").body;
+            if token == TOKEN {
+                assert!(told.contains("canary-input"), "{format}, {stream}: {told}");
+                assert!(told.contains("The tool said: canary-answer"), "{format}: {told}");
+                assert!(!told.contains("not kept"), "{format}: {told}");
+            } else {
+                assert!(!told.contains("canary"), "{format}: {told}");
+                assert!(told.contains("[28 characters, not kept]"), "{format}: {told}");
+            }
+        }
+        // Whoever was cut off goes on with the words; whoever comes when all is over does not.
+        let path = format!("/v1/runs/{run}/events?format=jsonl");
+        let on = send(to, get(&format!("{path}&after=1"), &key(TOKEN))).await;
+        assert!(on.body.contains("The tool said: canary-answer"), "{}", on.body);
+        for path in [path, format!("/v1/runs/{run}")] {
+            let late = send(to, get(&path, &key(TOKEN))).await;
+            assert!(!late.body.contains("canary"), "{}", late.body);
+            assert!(late.body.contains("[28 characters, not kept]"), "{}", late.body);
+        }
+    }
+    server.end().await;
+}
