@@ -20,7 +20,7 @@ pub use kind::{Kind, Launch, Wish};
 pub use merge::{Merged, merged};
 pub use names::Names;
 pub use tail::{Answer, Call, Tail};
-pub use talk::{Fault, Input, Note, Output, Phase, Talk};
+pub use talk::{Fault, Input, Note, Output, Phase, RequestCheck, Talk};
 
 /// How one kind of agent is spoken to. It keeps what its own handshakes need and nothing else.
 pub trait Protocol: Send {

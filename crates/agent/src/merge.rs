@@ -1,7 +1,10 @@
 //! One valid order out of what the client says and what the agent knows: a client that answered some
 //! of several calls was told the others once more, and repeats that.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use foxwedge_core::{Layout, Wire};
 use foxwedge_dialect::{
@@ -14,12 +17,19 @@ use serde_json::Value;
 use crate::Call;
 
 /// A history, with every call listed once.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Merged {
     /// The request without the turns that list open calls once more; `None` if there are none.
     pub body: Option<String>,
     /// Calls of the last turn that nothing answers, if nobody said anything behind it but answers.
     pub open: Vec<Call>,
+    /// Messages of the model that list these calls, by their place in the list: behind each of them
+    /// the conversation may go on with the answers. None if no call is open.
+    pub listed: Vec<usize>,
+    /// How many messages there are up to the last of the model: what is behind them is new.
+    pub heard: usize,
+    /// Answers behind the last message of the model to calls that nobody made.
+    pub unknown: Vec<String>,
 }
 
 /// Takes out what lists open calls once more: answers then belong to the turn that listed them
@@ -33,7 +43,7 @@ pub fn merged(source: &str, wire: Wire) -> Result<Merged, ReadError> {
     let listed = reading.draft.messages.len();
     // Instructions that stand beside the list come first.
     let Some(beside) = history.messages.len().checked_sub(listed).filter(|_| listed > 0) else {
-        return Ok(Merged { body: None, open: Vec::new() });
+        return Ok(Merged::default());
     };
     let mut walk = Walk { pairs: Pairs::of(&history), turn: None, again: Vec::new() };
     let mut next = beside;
@@ -45,9 +55,39 @@ pub fn merged(source: &str, wire: Wire) -> Result<Merged, ReadError> {
         }
         next = run.end;
     }
+    let unknown = unknown(&history);
+    let first = walk.turn.as_ref().and_then(|turn| turn.calls.first()).map(|at| at.message);
     let open = walk.turn.map_or_else(Vec::new, |turn| turn.into_calls(&history));
     let again: Vec<_> = walk.again.iter().map(|at| at - beside).collect();
-    Ok(Merged { body: without(&reading, &again), open })
+    let model = |at: &usize| history.messages.get(*at).is_some_and(is_model);
+    let ends = |at: &usize| model(at) && !model(&(at + 1));
+    let from = first.filter(|_| !open.is_empty()).unwrap_or(history.messages.len());
+    let listed = (from..history.messages.len()).filter(ends).map(|at| at - beside).collect();
+    let heard = history.messages.iter().rposition(is_model).map_or(0, |last| last + 1 - beside);
+    Ok(Merged { body: without(&reading, &again), open, listed, heard, unknown })
+}
+
+fn is_model(said: &Said<'_>) -> bool {
+    said.role == Speaker::Assistant
+}
+
+/// Answers behind the last message of the model to calls that nobody made.
+fn unknown(history: &History<'_>) -> Vec<String> {
+    let called: HashSet<&str> = calls(history, 0..history.messages.len())
+        .into_iter()
+        .filter_map(|at| call(history, at)?.id.as_deref())
+        .collect();
+    let new = history.messages.iter().rev().take_while(|said| !is_model(said));
+    let mut unknown: Vec<String> = new
+        .flat_map(|said| said.parts.iter().rev())
+        .filter_map(|part| match part.bit() {
+            Bit::Answer(answer) => answer.id.as_deref().filter(|id| !called.contains(id)),
+            Bit::Text(_) | Bit::Media(_) | Bit::Reasoning(_) | Bit::Call(_) | Bit::Other(_) => None,
+        })
+        .map(str::to_owned)
+        .collect();
+    unknown.reverse();
+    unknown
 }
 
 /// How many messages from this one on have the same speaker.

@@ -12,6 +12,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::Call;
 use usage::Total;
 
+/// What stands between the texts of two messages of the agent.
+const BLANK_LINE: &str = "\n\n";
+
 /// One outward message in the making.
 #[derive(Debug, Default)]
 pub(crate) struct Speech {
@@ -26,6 +29,12 @@ pub(crate) struct Speech {
     model: Option<String>,
     /// How many messages there were before.
     number: u64,
+    /// What ids are made of.
+    seed: u128,
+    /// A text was said.
+    texts: bool,
+    /// A text was said in an earlier message of the agent: a blank line stands before the next.
+    parted: bool,
 }
 
 /// A block that is open.
@@ -46,7 +55,13 @@ impl Speech {
     /// Another message, beside this one.
     pub(crate) fn apart(&mut self) -> Speech {
         self.number += 1;
-        Speech { model: self.model.clone(), number: self.number, ..Speech::default() }
+        let (model, number, seed) = (self.model.clone(), self.number, self.seed);
+        Speech { model, number, seed, ..Speech::default() }
+    }
+
+    /// Ids of messages that the agent does not begin itself are made of this from now on.
+    pub(crate) fn seed(&mut self, seed: u128) {
+        self.seed = seed;
     }
 
     /// An event of the agent's stream, of a message or of a block that is no call.
@@ -60,6 +75,7 @@ impl Speech {
                     self.begin(out);
                     self.open.push(Open { theirs, ours: self.blocks, kind });
                     self.blocks += 1;
+                    let event = self.part_start(event);
                     self.pass(event, theirs, out);
                 }
             }
@@ -68,7 +84,13 @@ impl Speech {
                 if let (Some(open), Some(piece)) = (open, kind(&event, "delta"))
                     && fits(&open.kind, piece)
                 {
-                    let theirs = open.theirs;
+                    let (theirs, ours) = (open.theirs, open.ours);
+                    if self.parts(event.get("delta").and_then(|delta| delta.get("text"))) {
+                        let delta = json!({"type": "text_delta", "text": BLANK_LINE});
+                        out.push(
+                            json!({"type": "content_block_delta", "index": ours, "delta": delta}),
+                        );
+                    }
                     self.pass(event, theirs, out);
                 }
             }
@@ -91,6 +113,11 @@ impl Speech {
     /// A text in one piece.
     pub(crate) fn text(&mut self, text: &str, out: &mut Vec<Value>) {
         self.begin(out);
+        self.parted |= std::mem::take(&mut self.texts);
+        let text = match self.parts(Some(&text.into())) {
+            true => format!("{BLANK_LINE}{text}"),
+            false => text.to_owned(),
+        };
         let delta = json!({"type": "text_delta", "text": text});
         self.block(json!({"type": "text", "text": ""}), delta, out);
     }
@@ -128,12 +155,13 @@ impl Speech {
 
     /// What was said is of no use any more.
     pub(crate) fn forget(&mut self) {
-        let (model, number) = (self.model.take(), self.number + 1);
-        *self = Speech { model, number, ..Speech::default() };
+        let (model, number, seed) = (self.model.take(), self.number + 1, self.seed);
+        *self = Speech { model, number, seed, ..Speech::default() };
     }
 
     fn message(&mut self, event: Value, out: &mut Vec<Value>) {
         self.message_over(out);
+        self.parted |= std::mem::take(&mut self.texts);
         let message = event.get("message");
         if let Some(model) = message.and_then(|of| of.get("model")).and_then(Value::as_str) {
             self.model = Some(model.to_owned());
@@ -165,7 +193,7 @@ impl Speech {
         }
         self.begun = true;
         let model = self.model.as_deref().unwrap_or("agent");
-        let seed = format!("{model} {}", self.number);
+        let seed = format!("{:032x} {}", self.seed, self.number);
         out.push(json!({
             "type": "message_start",
             "message": {
@@ -179,6 +207,25 @@ impl Speech {
                 "usage": {"input_tokens": 0, "output_tokens": 0},
             },
         }));
+    }
+
+    /// Whether a text needs a blank line before it: it is the first of its message, and another
+    /// message of the agent said something before.
+    fn parts(&mut self, text: Option<&Value>) -> bool {
+        let says = text.and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        self.texts |= says;
+        says && std::mem::take(&mut self.parted)
+    }
+
+    /// The start of a block, which may hold a text.
+    fn part_start(&mut self, mut event: Value) -> Value {
+        let block = event.get_mut("content_block").filter(|block| block["type"] == "text");
+        if let Some(text) = block.and_then(|block| block.get_mut("text"))
+            && self.parts(Some(text))
+        {
+            *text = format!("{BLANK_LINE}{}", text.as_str().unwrap_or_default()).into();
+        }
+        event
     }
 
     /// A block in one piece.

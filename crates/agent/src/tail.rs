@@ -19,6 +19,9 @@ pub struct Tail {
     pub foreign: bool,
     /// Whether at most one call may be handed out at a time.
     pub one_at_a_time: bool,
+    /// What the ids of messages are made of that the agent did not begin itself: another number for
+    /// every request of every conversation. The text does not say it.
+    pub seed: u128,
 }
 
 /// An answer of the client.

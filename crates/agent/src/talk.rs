@@ -29,6 +29,10 @@ pub enum Input {
         /// The decision.
         decision: Decision,
     },
+    /// The calls that the client was told of have waited for too long. Each of them gets an error
+    /// as its answer, and the agent goes on; what it says is kept for the next request. Nothing
+    /// changes while a client waits for a reply.
+    TimedOut,
     /// The client is gone before its reply has ended, or somebody stops the run.
     Stop,
     /// The agent is gone, in words: how it ended.
@@ -87,6 +91,17 @@ pub enum Note {
     },
     /// An answer that was of no use: `unknown`, `duplicate` or `late`, and the id of its call.
     Ignored(&'static str, String),
+    /// The client did not answer this call in time.
+    TimedOut(String),
+}
+
+/// What would become of a request: [`Talk::check`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RequestCheck {
+    /// Why it would be refused.
+    pub fault: Option<Fault>,
+    /// Answers that would be of no use: why (`unknown`, `duplicate` or `late`), and the id.
+    pub ignored: Vec<(&'static str, String)>,
 }
 
 /// What a conversation is doing.
@@ -124,6 +139,8 @@ pub struct Talk {
     most: usize,
     /// The agent ended its turn, and the client believes that answers are still wanted.
     abandoned: bool,
+    /// Calls timed out, and the client has not heard what the agent made of that.
+    unheard: bool,
     /// The message that is being said.
     message: Option<Message>,
     /// The id of the last message.
@@ -175,6 +192,7 @@ impl Talk {
                 Agent::Idle | Agent::Working => self.hear(heard),
             },
             Input::Decided { ticket, decision } => self.decided(&ticket, decision),
+            Input::TimedOut => self.timed_out(),
             Input::Stop => match self.phase() {
                 Phase::Idle | Phase::Dead => {}
                 Phase::Replying | Phase::Waiting | Phase::Alone => {
@@ -211,6 +229,16 @@ impl Talk {
     /// done without some of the answers meanwhile; the client does not know that.
     pub fn open(&self) -> Vec<&Call> {
         self.calls.open().collect()
+    }
+
+    /// What would become of a request. Nothing changes.
+    pub fn check(&self, tail: &Tail) -> RequestCheck {
+        self.foretell(tail)
+    }
+
+    /// Whether the agent went on without the client, whose next request hears of it.
+    pub fn is_unheard(&self) -> bool {
+        self.unheard
     }
 
     /// Questions that nobody has answered.
@@ -253,6 +281,7 @@ impl Talk {
             self.speech.call(call, text, &mut events);
         }
         self.speech.finish(!calls.is_empty(), &mut events);
+        self.unheard = false;
         self.finish_reply(events);
     }
 
@@ -261,6 +290,22 @@ impl Talk {
         self.last.end();
         self.out.push(Output::End);
         self.client = Client::Away;
+    }
+
+    /// The client did not answer in time.
+    fn timed_out(&mut self) {
+        if self.client == Client::There || self.agent == Agent::Gone {
+            return;
+        }
+        let calls = self.calls.time_out();
+        if calls.is_empty() {
+            return;
+        }
+        self.unheard = true;
+        for call in calls {
+            self.note(Note::TimedOut(call));
+        }
+        self.go_on();
     }
 
     /// Ends the reply with a fault, if somebody waits for one.

@@ -74,7 +74,7 @@ fn long_sessions(sessions: &Sessions) {
             let tip = value(session * EXCHANGES + exchange);
             let wanted = Wanted { named: Named::Exactly(&name), ..unnamed(&[]) };
             if let Claimed::Held(mut held) = claim(sessions, wanted) {
-                held.settle(tip, None, None);
+                held.settle(tip, &[], None, None);
             }
         }
     }

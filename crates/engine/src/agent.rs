@@ -16,12 +16,12 @@ use http::StatusCode;
 use crate::{Fault, Kind};
 
 pub use handle::Question;
-pub(crate) use handle::{Asking, Handle};
+pub(crate) use handle::{Asking, Handle, Presence};
 pub use pool::Counts;
-pub(crate) use pool::{Birth, Pool};
+pub(crate) use pool::{Birth, Pool, Seat, SeatOwner};
 
 /// A fault of a conversation with an agent, as every other.
-fn fault(fault: foxwedge_agent::Fault) -> Fault {
+pub(crate) fn fault(fault: foxwedge_agent::Fault) -> Fault {
     let kind = match fault.status {
         401 => Kind::Credentials,
         403 => Kind::Permission,

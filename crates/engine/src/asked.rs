@@ -80,6 +80,23 @@ pub struct Told {
     pub action: Option<Action>,
     /// What was found in it.
     pub findings: Vec<Noted>,
+    /// Tool results that were of no use, as a header says it: `call_1;reason=late`.
+    pub ignored: Option<Arc<str>>,
     /// In a word, what went wrong.
     pub trouble: Option<&'static str>,
+}
+
+impl Told {
+    /// Tool results of a request were of no use: why, and the ids of their calls.
+    pub(crate) fn ignore(&mut self, results: &[(&'static str, String)]) {
+        const MOST: usize = 16;
+        const LONGEST: usize = 64;
+        let safe = |c: &char| c.is_ascii_alphanumeric() || "-_.:/|".contains(*c);
+        let told = |(why, id): &(&'static str, String)| {
+            let id: String = id.chars().filter(safe).take(LONGEST).collect();
+            format!("{id};reason={why}")
+        };
+        let list: Vec<String> = results.iter().take(MOST).map(told).collect();
+        self.ignored = (!list.is_empty()).then(|| list.join(", ").into());
+    }
 }

@@ -75,8 +75,8 @@ pub enum EngineError {
     Store(#[from] foxwedge_store::StoreError),
 }
 
-/// How often what nobody uses is looked for.
-const SWEEP: Duration = Duration::from_secs(30);
+/// How often what nobody uses is looked for, at least and at most.
+const SWEEP: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 impl Engine {
     /// Starts: finds the conversations of before, closes runs that were left open.
@@ -184,7 +184,7 @@ impl Engine {
     /// What operators are told.
     pub fn meter(&self) -> &Meter {
         self.inner.meter.agents(self.agents());
-        self.inner.meter.trie_nodes(self.inner.sessions.stats().nodes);
+        self.inner.meter.sessions(self.inner.sessions.stats());
         &self.inner.meter
     }
 
@@ -217,8 +217,10 @@ impl Engine {
 
 /// Forgets what nobody uses, for as long as there is an engine.
 async fn sweep(inner: std::sync::Weak<Inner>) {
+    let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
+    let often = (config.session.min(config.snapshot) / 4).clamp(SWEEP.0, SWEEP.1);
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(often).await;
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
         inner.recorder.sweep();
@@ -236,19 +238,30 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
         Claimed::Busy => return Err(busy()),
     };
     engine.meter.matched(held.matched().name());
+    told.session = Some(held.session().clone());
+    told.matched = Some(held.matched().name());
+    // Whoever is refused here has changed nothing: a run that waits in the session waits on.
+    let planned = match &prepared.route.upstream.reach {
+        Reach::Network(_) | Reach::Scripted => None,
+        Reach::Agent(of) => {
+            let of = of.clone();
+            let planned = agent::plan(engine, asked, &mut prepared, &of, &held).await;
+            let planned = planned.inspect_err(|fault| note_refusal(fault, told))?;
+            told.ignore(&planned.ignored);
+            Some((of, planned))
+        }
+    };
     let mut recording = engine.recorder.begin(begin(asked, &prepared, &held));
     let upstream = &prepared.route.upstream.name;
     let mut span = engine.tracer.chat(&asked.headers, upstream, &prepared.model);
     span.of(held.session(), recording.run());
-    told.session = Some(held.session().clone());
-    told.matched = Some(held.matched().name());
     told.run = Some(recording.run().clone());
     let mut running = Running::new(engine, recording.run().clone());
     engine.meter.overhead(began.elapsed());
 
-    let mut agent = None;
-    let said = match &prepared.route.upstream.reach {
-        Reach::Network(_) | Reach::Scripted => {
+    let (mut agent, mut places) = (None, Vec::new());
+    let said = match planned {
+        None => {
             summary::fit(engine, asked, &mut prepared).await;
             let trace = span.header();
             match summary::too_long(engine, asked.face, &prepared) {
@@ -259,17 +272,19 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
                 }
             }
         }
-        Reach::Agent(of) => {
-            let of = of.clone();
+        Some((of, planned)) => {
             let side = recording.side();
-            let with = agent::With { agent: &of, held: &held, run: recording.run(), side };
-            let said = agent::ask(engine, asked, &mut prepared, with, &mut running.stop).await;
-            said.map(|(said, spoke)| {
-                agent = spoke;
-                said
+            let with = agent::With { agent: &of, planned, held: &held, run: recording.run(), side };
+            let reply = agent::ask(engine, asked, &mut prepared, with, &mut running.stop).await;
+            reply.map(|reply| {
+                (agent, places) = (reply.agent, reply.places);
+                reply.said
             })
         }
     };
+    if let Some(agent) = &agent {
+        recording.serves(agent.presence());
+    }
     note(&prepared, told);
     recording.changed(&prepared.guarded);
     if prepared.guarded.action == Action::Fixed {
@@ -278,7 +293,7 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
     let reply = Reply { engine, asked, prepared: &prepared, told };
     match said {
         Ok(Said::Reply { status, headers, body }) => {
-            let work = Work { held, recording, span, running, agent };
+            let work = Work { held, recording, span, running, agent, places };
             reply.begin(status, &headers, body, work).await
         }
         Ok(Said::Error { status, headers, body, tries }) => {
@@ -303,15 +318,20 @@ pub(crate) struct Work {
     pub(crate) running: Running,
     /// The agent that replies.
     pub(crate) agent: Option<Arc<Handle>>,
+    /// Values behind which the conversation may go on, too.
+    places: Vec<u128>,
 }
 
 impl Work {
-    /// The reply is whole; behind it the conversation has this value.
-    pub(crate) fn settle(&mut self, tip: u128, id: Option<&str>, stored: Option<Stored>) {
+    /// The reply is whole; behind it the conversation has this value. Returns the value by which the
+    /// conversation is found after a restart: a reply that only lists open calls once more may be
+    /// missing from what the client repeats.
+    pub(crate) fn settle(&mut self, tip: u128, id: Option<&str>, stored: Option<Stored>) -> u128 {
         if let Some(agent) = &self.agent {
-            agent.settled(tip);
+            self.places = agent.settled(tip);
         }
-        self.held.settle(tip, id, stored);
+        self.held.settle(tip, &self.places, id, stored);
+        self.places.first().copied().unwrap_or(tip)
     }
 }
 

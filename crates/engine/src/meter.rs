@@ -20,7 +20,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{Action, Noted, agent::Counts};
+use crate::{Action, Noted, agent::Counts, session::Stats};
 
 pub use route::{Bytes, Dropped, Metered, Refusal, Route, Tally};
 
@@ -44,7 +44,7 @@ struct Inner {
     runs: Vec<Counter>,
     tools_open: Gauge,
     late_events: Counter,
-    trie_nodes: Gauge,
+    sessions: [(&'static str, &'static str, Gauge); 6],
     connections: Gauge,
     agents: [(&'static str, &'static str, Gauge); 4],
     refused: Vec<Counter>,
@@ -109,7 +109,15 @@ impl Meter {
             upstream_400: Family::default(),
             tools_open: Gauge::default(),
             late_events: Counter::default(),
-            trie_nodes: Gauge::default(),
+            sessions: [
+                ("trie_nodes", "Places in conversations that are remembered"),
+                ("trie_depth", "Replies of the longest conversation that is remembered"),
+                ("sessions", "Sessions that are remembered"),
+                ("sessions_busy", "Sessions with a request that is not over"),
+                ("snapshots", "Replies that are kept for clients that ask again"),
+                ("snapshot_bytes", "Bytes of these replies"),
+            ]
+            .map(|(name, help)| (name, help, Gauge::default())),
             connections: Gauge::default(),
             agents: [
                 ("agent_processes", "Live agents"),
@@ -141,11 +149,9 @@ impl Meter {
             "Events that came after the end of their run",
             inner.late_events.clone(),
         );
-        to.register(
-            "trie_nodes",
-            "Places in conversations that are remembered",
-            inner.trie_nodes.clone(),
-        );
+        for (name, help, gauge) in &inner.sessions {
+            to.register(*name, *help, gauge.clone());
+        }
         to.register("match", "How the session of a request was found", matched);
         to.register(
             "overhead_seconds",
@@ -222,9 +228,13 @@ impl Meter {
         self.0.late_events.inc_by(number);
     }
 
-    /// So many places in conversations are remembered.
-    pub fn trie_nodes(&self, number: usize) {
-        self.0.trie_nodes.set(i64::try_from(number).unwrap_or(i64::MAX));
+    /// So much is remembered of conversations.
+    pub fn sessions(&self, stats: Stats) {
+        let Stats { nodes, depth, sessions, busy, replies, reply_bytes } = stats;
+        let numbers = [nodes, depth, sessions, busy, replies, reply_bytes];
+        for ((_, _, gauge), number) in self.0.sessions.iter().zip(numbers) {
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
     }
 
     /// So many live agents there are, and so much they wait for.
@@ -339,7 +349,7 @@ mod tests {
         meter.tools_open(3);
         meter.tools_open(-1);
         meter.late_events(4);
-        meter.trie_nodes(5);
+        meter.sessions(Stats { nodes: 5, depth: 3, sessions: 2, ..Stats::default() });
         meter.matched("prefix");
         meter.overhead(Duration::from_micros(30));
         meter.refused(Refusal::PerAddress);
@@ -364,6 +374,9 @@ mod tests {
             "foxwedge_tools_open 2",
             "foxwedge_late_events_total 4",
             "foxwedge_trie_nodes 5",
+            "foxwedge_trie_depth 3",
+            "foxwedge_sessions 2",
+            "foxwedge_snapshots 0",
             r#"foxwedge_match_total{kind="prefix"} 1"#,
             r#"foxwedge_overhead_seconds_bucket{le="0.00005"} 1"#,
             "foxwedge_connections 1",

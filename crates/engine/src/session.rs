@@ -27,7 +27,7 @@ use crate::config::{self, Busy};
 use replies::{Found, Replies};
 use tips::{Node, Tips};
 
-pub(crate) use names::{LONGEST_NAME, is_session_name};
+pub(crate) use names::{LONGEST_NAME, is_session_name, named};
 pub use names::{SessionScope, scope};
 pub use query::{Matched, Named, Repeated, RequestOrigin, Wanted};
 pub use replies::Stored;
@@ -59,6 +59,8 @@ pub struct Tip {
 pub struct Stats {
     /// Replies by which a conversation can be found.
     pub nodes: usize,
+    /// Replies of the longest conversation.
+    pub depth: usize,
     /// Sessions.
     pub sessions: usize,
     /// Sessions at work.
@@ -184,6 +186,7 @@ impl Sessions {
         let (replies, reply_bytes) = state.replies.size();
         Stats {
             nodes: state.tips.len(),
+            depth: state.sessions.values().map(|it| it.newest as usize).max().unwrap_or(0),
             sessions: state.sessions.len(),
             busy: state.sessions.values().filter(|session| session.busy.is_some()).count(),
             replies,
@@ -247,7 +250,16 @@ impl Held {
 
     /// There is a reply: the conversation is found by it from now on, also by its id where the
     /// client may name it, and a client that asks again gets the same.
-    pub fn settle(&mut self, tip: u128, reply_id: Option<&str>, stored: Option<Stored>) {
+    ///
+    /// `also`: values behind earlier replies from which a client may go on as well as from this
+    /// one, since it only repeats what they said.
+    pub fn settle(
+        &mut self,
+        tip: u128,
+        also: &[u128],
+        reply_id: Option<&str>,
+        stored: Option<Stored>,
+    ) {
         let mut state = self.shared.lock();
         let state = &mut *state;
         if let Some(session) = state.sessions.get_mut(&self.serial) {
@@ -256,7 +268,9 @@ impl Held {
             session.at = Instant::now();
             session.unproven = self.fingerprint.filter(|_| self.origin == RequestOrigin::Anonymous);
             let node = Node { session: self.serial, number: session.newest };
-            state.tips.put(key(tip), node);
+            for value in also.iter().chain([&tip]) {
+                state.tips.put(key(*value), node);
+            }
             if let Some(id) = reply_id {
                 state.tips.put(reply_key(id, self.scope), node);
             }
@@ -440,6 +454,7 @@ impl State {
     }
 
     fn forget(&mut self, old: impl Fn(&Session) -> bool) {
+        let before = self.sessions.len();
         let State { sessions, by_name, .. } = self;
         sessions.retain(|_, session| {
             let stays = session.busy.is_some() || !old(session);
@@ -448,6 +463,10 @@ impl State {
             }
             stays
         });
+        if self.sessions.len() < before {
+            let sessions = &self.sessions;
+            self.tips.retain(|node| sessions.contains_key(&node.session));
+        }
     }
 }
 

@@ -15,9 +15,6 @@ use crate::{Names, Wish};
 /// The version of the agent whose files these are.
 const VERSION: &str = "2.1.112";
 
-/// Said for a history that nobody has to go on with: the agent spoke last.
-const GO_ON: &str = "Continue.";
-
 /// A message of the session file.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Record {
@@ -44,11 +41,8 @@ pub(super) fn split(body: &Value, names: &Names) -> (Vec<Record>, Option<Vec<Val
     let blocks: Vec<Value> = tail.into_iter().flat_map(|record| record.content).collect();
     let (answers, words): (Vec<Value>, Vec<Value>) =
         blocks.into_iter().partition(|block| text(block, "type") == Some("tool_result"));
-    let mut words = prompt(words);
+    let words = prompt(words);
     if answers.is_empty() || records.is_empty() {
-        if words.is_empty() {
-            words.push(json!({"type": "text", "text": GO_ON}));
-        }
         return (records, Some(words));
     }
     records.push(Record { role: Role::User, content: answers });

@@ -71,3 +71,74 @@ fn torn_events_leave_a_whole_message() {
     assert_eq!(kinds, whole);
     assert_eq!((&told[1]["index"], &told[3]["index"]), (&json!(0), &json!(1)));
 }
+
+fn text(words: &str) -> Value {
+    json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words}})
+}
+
+fn begins(block: Value) -> Value {
+    json!({"type": "content_block_start", "index": 0, "content_block": block})
+}
+
+/// The texts of a reply, as a client puts them together.
+fn words(events: &[Value]) -> String {
+    let texts =
+        events.iter().flat_map(|event| [&event["delta"]["text"], &event["content_block"]["text"]]);
+    texts.filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn a_blank_line_stands_between_the_texts_of_two_messages() {
+    let (begin, empty) = (start(json!({})), begins(json!({"type": "text", "text": ""})));
+    let ends = json!({"type": "content_block_stop", "index": 0});
+    let said = |words: &[&str]| {
+        let mut all = vec![begin.clone(), empty.clone()];
+        all.extend(words.iter().map(|words| text(words)));
+        all.push(ends.clone());
+        all
+    };
+    let whole = |words: &str| {
+        let block = begins(json!({"type": "text", "text": words}));
+        vec![begin.clone(), block, ends.clone()]
+    };
+    let again = vec![empty.clone(), text("in the same"), ends.clone()];
+    let thinks =
+        vec![begin.clone(), begins(json!({"type": "thinking", "thinking": ""})), ends.clone()];
+    let table = [
+        (vec![said(&["one"]), said(&["two"])], "one\n\ntwo"),
+        (vec![said(&["o", "ne"]), said(&["", "t", "wo"]), whole("three")], "one\n\ntwo\n\nthree"),
+        (vec![said(&[""]), said(&["two"]), said(&[]), thinks], "two"),
+        (vec![said(&["one"]), said(&[""]), said(&["three"])], "one\n\nthree"),
+        (vec![said(&["one "]), again], "one in the same"),
+        (vec![whole("one"), whole(""), whole("two")], "one\n\ntwo"),
+    ];
+    for (messages, expected) in table {
+        assert_eq!(words(&events(&messages.concat())), expected);
+    }
+    // A text that comes in one piece behind the others is one of its own.
+    let (mut speech, mut out) = (Speech::default(), Vec::new());
+    said(&["one"]).into_iter().for_each(|event| speech.said(event, &mut out));
+    speech.text("two", &mut out);
+    speech.finish(false, &mut out);
+    speech.text("a new reply", &mut out);
+    assert_eq!(words(&out), "one\n\ntwoa new reply");
+}
+
+#[test]
+fn ids_are_made_of_the_seed_and_the_number() {
+    let mut ids = Vec::new();
+    for seed in [1, 2] {
+        let mut speech = Speech::default();
+        speech.seed(seed);
+        for _ in 0..3 {
+            let mut out = Vec::new();
+            let mut apart = speech.apart();
+            apart.text("x", &mut out);
+            apart.finish(false, &mut out);
+            ids.push(out[0]["message"]["id"].to_string());
+        }
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 6);
+}

@@ -2,14 +2,19 @@
 
 use std::collections::VecDeque;
 
-use super::held::{Given, Giver, Held, Origin, Stage, Wish};
-use crate::{Answer, Call, Order};
+use foxwedge_core::Missing;
+
+use super::{
+    Fault, RequestCheck,
+    held::{Given, Giver, Held, Origin, Stage, Wish},
+};
+use crate::{Answer, Call, Order, Tail};
 
 /// Ids of calls that are over are known for a while: so many of them.
 const GONE: usize = 1024;
 
 /// All calls that are not over, in call order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     list: Vec<Held>,
     /// Wishes for calls that are still to be said.
@@ -18,7 +23,7 @@ pub(super) struct Calls {
 }
 
 /// A call that is over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Gone {
     id: String,
     /// What a further answer is called.
@@ -34,9 +39,16 @@ pub(super) enum Saying {
     Over,
 }
 
+/// What became of the answers of a request.
+pub(super) struct TakenAnswers {
+    pub(super) check: RequestCheck,
+    /// The request says something: words, or an answer that somebody waited for.
+    pub(super) useful: bool,
+}
+
 /// What became of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Took {
+enum Took {
     /// It is kept.
     Taken,
     /// The client owed it, and the agent does not want it any more.
@@ -102,8 +114,37 @@ impl Calls {
         self.list.push(Held::wished(wish));
     }
 
-    /// The client answers.
-    pub(super) fn answer(&mut self, answer: Answer) -> Took {
+    /// The client answers. A request that says nothing but answers to unknown calls is refused, and
+    /// changes nothing.
+    pub(super) fn take_answers(&mut self, tail: &Tail) -> TakenAnswers {
+        let mut useful = !tail.words.is_empty();
+        let (mut ignored, mut unknown, mut known) = (Vec::new(), None, useful);
+        for answer in &tail.answers {
+            let id = &answer.call;
+            let took = self.answer(answer);
+            known |= took != Took::Unknown;
+            match took {
+                Took::Taken => useful = true,
+                Took::Late => {
+                    useful = true;
+                    ignored.push(("late", id.clone()));
+                }
+                Took::Useless(why) => ignored.push((why, id.clone())),
+                Took::Unknown => {
+                    unknown.get_or_insert(id);
+                    ignored.push(("unknown", id.clone()));
+                }
+            }
+        }
+        let fault = unknown.filter(|_| !known).map(|id| Fault {
+            status: 400,
+            code: "unknown_call",
+            message: format!("no open call has the id `{id}`"),
+        });
+        TakenAnswers { check: RequestCheck { fault, ignored }, useful }
+    }
+
+    fn answer(&mut self, answer: &Answer) -> Took {
         let told = |held: &Held| held.is_owed() && held.call.id == answer.call;
         if let Some(at) = self.list.iter().position(told) {
             if self.list.get(at).is_some_and(|held| matches!(held.stage, Stage::Shut)) {
@@ -112,7 +153,7 @@ impl Calls {
                 return Took::Late;
             }
             if let Some(held) = self.list.get_mut(at) {
-                let Answer { call: _, content, error } = answer;
+                let (content, error) = (answer.content.clone(), answer.error);
                 held.stage = Stage::Answered(Given { content, error, by: Giver::Client });
             }
             return Took::Taken;
@@ -137,6 +178,18 @@ impl Calls {
                 _ => held.cancel(),
             }
         }
+    }
+
+    /// The client did not answer in time: an error stands for each answer that it owes. Tells whose.
+    pub(super) fn time_out(&mut self) -> Vec<String> {
+        let shut = self.take(|held| matches!(held.stage, Stage::Shut));
+        let mut calls: Vec<String> = shut.iter().map(|held| held.call.id.clone()).collect();
+        self.over(shut);
+        for held in self.list.iter_mut().filter(|held| matches!(held.stage, Stage::Told)) {
+            calls.push(held.call.id.clone());
+            held.close(Missing::TimedOut);
+        }
+        calls
     }
 
     /// Answers that can go to the agent now, in call order: all of them, once none is missing, as

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::Call;
 
 /// A call that is not over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) call: Call,
     /// The arguments as the model wrote them.
@@ -29,7 +29,7 @@ pub(super) enum Origin {
 }
 
 /// How far a call has come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Stage {
     /// The client does not know of it.
     New,
@@ -45,7 +45,7 @@ pub(super) enum Stage {
 }
 
 /// An answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Given {
     pub(super) content: Vec<Value>,
     pub(super) error: bool,
@@ -61,7 +61,7 @@ pub(super) enum Giver {
 }
 
 /// An agent's wish for an answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Wish {
     pub(super) ticket: String,
     pub(super) call: Option<String>,
@@ -110,6 +110,11 @@ impl Held {
             Stage::Told => interrupted(Some(&self.call.name)),
             Stage::Shut | Stage::Answered(_) | Stage::Due(_) => return,
         };
+        self.close(missing);
+    }
+
+    /// An error stands for its answer.
+    pub(super) fn close(&mut self, missing: Missing) {
         let content = vec![json!({"type": "text", "text": words(missing, Language::English)})];
         self.stage = Stage::Answered(Given { content, error: true, by: Giver::Nobody });
     }

@@ -1,59 +1,86 @@
 //! What a request brings.
 
 use super::{
-    Agent, Client, Fault, Last, Note, Output, Talk,
-    calls::{Saying, Took},
+    Agent, Client, Fault, Last, Note, Output, RequestCheck, Talk,
+    calls::{Saying, TakenAnswers},
 };
 use crate::{Call, Order, Tail};
 
 impl Talk {
     pub(super) fn request(&mut self, tail: Tail) {
-        match (self.agent, self.client) {
-            (Agent::Gone, _) => self.refuse(502, "agent_died", "the agent is gone"),
-            (Agent::Idle | Agent::Working, Client::There) => {
-                self.refuse(409, "agent_busy", "another request of this conversation is at work");
-            }
-            (Agent::Idle | Agent::Working, Client::Away) if self.resumed => {
+        match self.admits() {
+            Err(fault) => self.out.push(Output::Fail(fault)),
+            Ok(()) if self.resumed => {
                 self.resumed = false;
+                self.speech.seed(tail.seed);
                 self.listen(tail.one_at_a_time, Vec::new());
             }
-            (Agent::Idle | Agent::Working, Client::Away) => self.take(tail),
+            Ok(()) => self.take(tail),
         }
     }
 
-    /// A fault for somebody who asks; nothing else changes.
-    fn refuse(&mut self, status: u16, code: &'static str, message: &str) {
-        self.out.push(Output::Fail(Fault { status, code, message: message.to_owned() }));
+    /// Whether somebody can ask at all.
+    pub(super) fn admits(&self) -> Result<(), Fault> {
+        let (status, code, message) = match (self.agent, self.client) {
+            (Agent::Gone, _) => (502, "agent_died", "the agent is gone"),
+            (Agent::Idle | Agent::Working, Client::There) => {
+                (409, "agent_busy", "another request of this conversation is at work")
+            }
+            (Agent::Idle | Agent::Working, Client::Away) => return Ok(()),
+        };
+        Err(Fault { status, code, message: message.to_owned() })
+    }
+
+    /// What would become of a request.
+    pub(super) fn foretell(&self, tail: &Tail) -> RequestCheck {
+        if let Err(fault) = self.admits() {
+            return RequestCheck { fault: Some(fault), ignored: Vec::new() };
+        }
+        if self.resumed {
+            return RequestCheck::default();
+        }
+        let TakenAnswers { mut check, useful } = self.calls.clone().take_answers(tail);
+        let calls: Vec<String> = tail.answers.iter().map(|answer| answer.call.clone()).collect();
+        if !useful && check.fault.is_none() && self.last.to(&calls).is_none() {
+            check.fault = self.has_news().err();
+        }
+        check
+    }
+
+    /// Whether there is a reply for somebody who brings nothing new.
+    fn has_news(&self) -> Result<(), Fault> {
+        let silent = self.message.is_none() && self.speech.is_empty() && !self.unheard;
+        let owes = self.calls.any_unanswered() || self.calls.open().next().is_some();
+        match self.agent {
+            Agent::Idle if silent && !owes && !self.calls.any_due() => Err(Fault {
+                status: 400,
+                code: "nothing_new",
+                message: "the request says nothing new".to_owned(),
+            }),
+            Agent::Idle | Agent::Working | Agent::Gone => Ok(()),
+        }
     }
 
     fn take(&mut self, tail: Tail) {
-        let Tail { answers, words, foreign: _, one_at_a_time } = tail;
-        let calls: Vec<String> = answers.iter().map(|answer| answer.call.clone()).collect();
-        let (mut useful, mut unknown) = (!words.is_empty(), None);
-        for answer in answers {
-            let id = answer.call.clone();
-            match self.calls.answer(answer) {
-                Took::Taken => useful = true,
-                Took::Late => {
-                    useful = true;
-                    self.note(Note::Ignored("late", id));
-                }
-                Took::Useless(why) => self.note(Note::Ignored(why, id)),
-                Took::Unknown => {
-                    unknown.get_or_insert_with(|| id.clone());
-                    self.note(Note::Ignored("unknown", id));
-                }
-            }
+        let calls: Vec<String> = tail.answers.iter().map(|answer| answer.call.clone()).collect();
+        let TakenAnswers { check, useful } = self.calls.take_answers(&tail);
+        for (why, id) in check.ignored {
+            self.note(Note::Ignored(why, id));
         }
-        if let (Some(id), false) = (unknown, useful) {
-            let message = format!("no open call has the id `{id}`");
-            return self.refuse(400, "unknown_call", &message);
+        if let Some(fault) = check.fault {
+            // Nothing was taken: nothing else changes.
+            return self.out.push(Output::Fail(fault));
         }
+        let Tail { answers: _, words, foreign: _, one_at_a_time, seed } = tail;
+        self.speech.seed(seed);
         // The same answers once more, and nothing else: so is the reply.
         if let (Some(reply), false) = (self.last.to(&calls), useful) {
             self.out.extend(reply.iter().cloned().map(Output::Say));
             self.out.push(Output::End);
             return;
+        }
+        if let (Err(fault), false) = (self.has_news(), useful) {
+            return self.out.push(Output::Fail(fault));
         }
         if words.is_empty() {
             return self.listen(one_at_a_time, calls);
@@ -83,7 +110,7 @@ impl Talk {
             self.end_reply();
         } else if self.agent == Agent::Idle {
             // Nothing is to come.
-            if self.speech.is_empty() {
+            if self.speech.is_empty() && !self.unheard {
                 self.fail(400, "nothing_new", "the request says nothing new".to_owned());
             } else {
                 self.end_reply();

@@ -152,3 +152,73 @@ fn one_id_for_two_calls_is_two_calls() {
          closed a => late a",
     );
 }
+
+#[test]
+fn a_call_that_times_out_is_answered_alone_and_the_agent_goes_on() {
+    // What the agent says is kept for whoever asks next, and a late answer is told so.
+    plays(
+        "ask hi => > says hi
+         says a b c => < (a) (b) (c) tool_use.
+         wants a b c
+         answer b => < (a) (c) tool_use.
+         timeout => timeout a, timeout c, > t-a=[foxwedge] Timed out, > t-b=b, > t-c=[foxwedge] Timed out
+         timeout
+         says done
+         idle
+         answer c => late c, < done end_turn.
+         answer a => late a, fail 400 nothing_new",
+    );
+    // One that nobody knows does not keep the client from what it waits for.
+    plays(
+        "ask hi => > says hi
+         says a => < (a) tool_use.
+         wants a
+         timeout => timeout a, > t-a=[foxwedge] Timed out
+         says done
+         idle
+         answer x => unknown x, fail 400 unknown_call
+         answer x a => unknown x, late a, < done end_turn.",
+    );
+    // Before, while and after the agent speaks; with words, which come behind what it said.
+    plays(
+        "ask hi => > says hi
+         says a => < (a) tool_use.
+         wants a
+         timeout => timeout a, > t-a=[foxwedge] Timed out
+         answer a => late a
+         timeout
+         says done
+         idle => < done end_turn.
+         ask more => > says more
+         says b => < (b) tool_use.
+         timeout => timeout b
+         wants b => > t-b=[foxwedge] Timed out
+         says well c
+         wants c
+         timeout
+         answer b | what? => late b, > t-c=[foxwedge] Not started, > says what?
+         says hmmm
+         idle => < well / hmmm end_turn.",
+    );
+    // Calls that the client does not know of wait for it.
+    plays(
+        "serial ask hi => > says hi
+         says a b => < (a) tool_use.
+         wants a b
+         timeout => timeout a
+         timeout
+         serial answer a => late a, < (b) tool_use.
+         serial answer b => > t-a=[foxwedge] Timed out, > t-b=b
+         says done
+         idle => < done end_turn.",
+    );
+    // An agent that says nothing has said something, too.
+    plays(
+        "ask hi => > says hi
+         says a => < (a) tool_use.
+         wants a
+         timeout => timeout a, > t-a=[foxwedge] Timed out
+         idle
+         answer a => late a, < end_turn.",
+    );
+}

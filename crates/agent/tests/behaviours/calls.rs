@@ -48,12 +48,12 @@ fn an_end_of_a_turn_is_the_end_only_for_agents_that_never_say_more() {
          says two
          ended more
          says three
-         idle => < two three end_turn.
+         idle => < two / three end_turn.
          ask again => > says again
          says four
          ended
          says five
-         idle => < four five end_turn.",
+         idle => < four / five end_turn.",
     );
 }
 
@@ -124,7 +124,7 @@ fn several_messages_are_one_reply() {
          closed x => own x done
          says second +y => own y
          closed y => own y done
-         says third a b => < first second third (a) (b) tool_use.",
+         says third a b => < first / second / third (a) (b) tool_use.",
     );
 }
 

@@ -135,7 +135,7 @@ fn what_is_said_while_nobody_listens_is_told_next() {
          wants a
          ask well => > t-a=[foxwedge] Not started, > says well
          says three
-         ended => < two three end_turn.",
+         ended => < two / three end_turn.",
     );
     plays(
         "ask hi => > says hi

@@ -61,6 +61,7 @@ fn inputs(step: &str, pen: &mut Pen) -> Vec<Input> {
             let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             vec![Input::Request(tail(word, rest, true))]
         }
+        "timeout" => vec![Input::TimedOut],
         "stop" => vec![Input::Stop],
         "died" => vec![Input::Died("killed".into())],
         "decide" => {
@@ -122,6 +123,7 @@ fn tail(word: &str, rest: &str, one_at_a_time: bool) -> Tail {
         words: words.into_iter().collect(),
         foreign: false,
         one_at_a_time,
+        seed: 0,
     }
 }
 
@@ -214,6 +216,7 @@ fn told(outputs: &[Output], said: &mut Vec<Value>) -> String {
                 Note::Settled { ticket, decision: Some(_) } => format!("settled {ticket}"),
                 Note::Settled { ticket, decision: None } => format!("withdrawn {ticket}"),
                 Note::Ignored(why, id) => format!("{why} {id}"),
+                Note::TimedOut(id) => format!("timeout {id}"),
             }),
         }
     }
@@ -235,7 +238,11 @@ fn reply(events: &[Value]) -> String {
     let mut told: Vec<String> = Vec::new();
     for part in &collection.reply.parts {
         told.push(match part.bit() {
-            Bit::Text(text) => text.to_string(),
+            // A blank line is a stroke.
+            Bit::Text(text) => match text.strip_prefix("\n\n") {
+                Some(rest) => format!("/ {rest}"),
+                None => text.replace("\n\n", " / "),
+            },
             Bit::Call(call) => {
                 assert_eq!(&*call.arguments, "{}");
                 format!("({})", call.id.as_deref().unwrap().chars().take(9).collect::<String>())

@@ -97,11 +97,11 @@ fn words_behind_answers_are_a_record_of_their_own() {
 }
 
 #[test]
-fn a_history_that_ends_with_the_model_is_told_to_go_on() {
+fn nothing_is_made_up_for_a_history_that_ends_with_the_model() {
     let done = json!({"role": "user", "content": [result("a"), result("b")]});
     let said = json!({"role": "assistant", "content": "Sunny."});
     let started = launch(&body(&[done, said]));
-    assert_eq!(started.prompt, Some(vec![json!({"type": "text", "text": "Continue."})]));
+    assert_eq!(started.prompt, Some(Vec::new()));
     assert_eq!(started.files.len(), 1);
     let nothing = launch(&json!({}));
     assert_eq!(nothing.prompt, started.prompt);

@@ -91,6 +91,7 @@ fn tail(dice: &mut Dice) -> Tail {
         words: if dice.chance(30) { vec![text] } else { Vec::new() },
         foreign: dice.chance(5),
         one_at_a_time: dice.chance(20),
+        seed: 0,
     }
 }
 

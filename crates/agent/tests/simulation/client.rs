@@ -36,6 +36,8 @@ pub(crate) struct Client {
     pub(crate) owed: Vec<Called>,
     /// Those of them that it was told of last.
     pub(crate) listed: Vec<Called>,
+    /// It took too long: nobody waits for what it owes any more, and it does not know that.
+    pub(crate) expired: bool,
     pub(crate) serial: bool,
     pub(crate) prompts: usize,
     /// Everything that can be had back, if the last reply was lost.
@@ -75,6 +77,7 @@ impl Client {
             tip: 0,
             owed: Vec::new(),
             listed: Vec::new(),
+            expired: false,
             serial: dice.chance(25),
             prompts: 1 + dice.below(3),
             before: None,
@@ -89,7 +92,7 @@ impl Client {
         if dice.chance(2) {
             return Move::Bogus;
         }
-        if self.before.is_some() && dice.chance(5) {
+        if self.before.is_some() && !self.expired && dice.chance(5) {
             return Move::Again;
         }
         let mut extra = Vec::new();
@@ -135,7 +138,7 @@ impl Client {
             self.before = None;
             self.speak();
         } else {
-            self.before = (!answers.is_empty() && extra.is_empty())
+            self.before = (!answers.is_empty() && extra.is_empty() && !self.expired)
                 .then(|| Box::new(Before { answered: answers, ..before }));
         }
         Move::Send { extra }
@@ -169,7 +172,13 @@ impl Client {
 
     /// A reply has come.
     pub(crate) fn hear(&mut self, text: String, calls: Vec<Called>) {
-        self.texts.push_str(&text);
+        if std::mem::take(&mut self.expired) {
+            // Its history may lack answers; nobody waits for them.
+            for call in std::mem::take(&mut self.owed) {
+                self.messages.push(Message::Cancelled(call));
+            }
+        }
+        self.texts.push_str(&text.replace("\n\n", ""));
         self.listed = calls.clone();
         if self.owed.is_empty() {
             self.owed = calls.clone();
@@ -181,6 +190,7 @@ impl Client {
     /// The agent is gone, or there was no reply: the next one begins with this history.
     pub(crate) fn start_over(&mut self) {
         self.before = None;
+        self.expired = false;
         self.texts.clear();
         self.said.clear();
     }

@@ -9,6 +9,8 @@ use foxwedge_agent::Heard;
 pub(crate) struct Log {
     /// Texts it has said, in order.
     pub(crate) texts: Vec<String>,
+    /// The same, message by message.
+    pub(crate) messages: Vec<String>,
     /// Calls of client's tools it has said or wished for, by name, in order.
     pub(crate) calls: Vec<String>,
     /// Calls that it has answered itself so far.
@@ -51,8 +53,14 @@ impl Log {
                         self.calls.push(name);
                     }
                 }
+                if event["type"] == "message_start" {
+                    self.messages.push(String::new());
+                }
                 if let Some(text) = event["delta"]["text"].as_str() {
                     self.texts.push(text.to_owned());
+                    if let Some(message) = self.messages.last_mut() {
+                        message.push_str(text);
+                    }
                 }
             }
             Heard::Ready | Heard::Ended { .. } | Heard::Idle | Heard::Noise => {}

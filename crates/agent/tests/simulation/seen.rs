@@ -16,6 +16,7 @@ pub(crate) struct Seen {
     pub(crate) lost_replies: usize,
     pub(crate) questions: usize,
     pub(crate) own: usize,
+    pub(crate) timed_out: usize,
 }
 
 impl Seen {
@@ -34,14 +35,15 @@ impl Seen {
         self.lost_replies += seen.lost_replies;
         self.questions += seen.questions;
         self.own += seen.own;
+        self.timed_out += seen.timed_out;
     }
 
     /// Whether everything has happened often.
     pub(crate) fn is_enough(&self) -> bool {
         let Seen { replies, again, answers, cancelled, deaths, stops, troubles, .. } = self;
-        let Seen { refused, late, duplicates, lost_replies, questions, own, .. } = self;
+        let Seen { refused, late, duplicates, lost_replies, questions, own, timed_out, .. } = self;
         let first = [replies, again, answers, cancelled, deaths, stops, troubles];
-        let second = [refused, late, duplicates, lost_replies, questions, own];
+        let second = [refused, late, duplicates, lost_replies, questions, own, timed_out];
         first.into_iter().chain(second).all(|count| *count > 20)
     }
 }

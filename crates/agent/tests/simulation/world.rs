@@ -33,11 +33,15 @@ pub(crate) struct World {
     names: HashMap<String, String>,
     /// Calls that the client was told of by this agent, in order.
     told: Vec<String>,
+    /// Those of them that nobody answered in time.
+    timed_out: Vec<String>,
     disasters: usize,
     /// How often the agent is quicker than a client that has something to do.
     haste: usize,
     /// The last reply was lost: what it told may be told once more.
     repeats: bool,
+    /// Answers of the last request that were of no use.
+    ignored: Vec<(&'static str, String)>,
     aloud: bool,
     pub(crate) seen: Seen,
 }
@@ -60,9 +64,11 @@ impl World {
             fresh: true,
             names: HashMap::new(),
             told: Vec::new(),
+            timed_out: Vec::new(),
             disasters,
             haste,
             repeats: false,
+            ignored: Vec::new(),
             aloud,
             seen: Seen::default(),
         }
@@ -77,6 +83,9 @@ impl World {
             }
             if self.there && self.dice.chance(1) {
                 self.crowd();
+            }
+            if self.dice.chance(2) {
+                self.time_out();
             }
             let agent = self.alive && self.agent.is_able();
             if agent && (self.there || self.dice.chance(self.haste)) {
@@ -114,6 +123,25 @@ impl World {
         }
     }
 
+    /// The client has taken too long, if it owes anything: every call that it owes gets an error as
+    /// its answer, and no other call does.
+    fn time_out(&mut self) {
+        let before = format!("{:?}", self.talk);
+        let open = self.open();
+        if self.there || !self.alive || open.is_empty() {
+            assert_eq!(self.talk.step(Input::TimedOut), []);
+            assert_eq!(before, format!("{:?}", self.talk), "nothing had to change");
+            return;
+        }
+        self.seen.timed_out += 1;
+        self.client.expired = true;
+        self.timed_out.extend(open.iter().map(|id| self.names[id].clone()));
+        self.step(Input::TimedOut);
+        assert!(self.open().is_empty(), "{:?}", self.open());
+        assert!(!self.there && self.alive);
+        assert!(self.talk.is_unheard());
+    }
+
     /// Something ends before its time.
     fn disaster(&mut self) {
         if !self.alive {
@@ -139,11 +167,11 @@ impl World {
             Move::Bogus => {
                 if self.alive && !self.fresh {
                     let answers = vec![answer("call_bogus")];
-                    let (phase, open) = (self.talk.phase(), self.open());
+                    let before = format!("{:?}", self.talk);
                     self.there = true;
-                    self.step(Input::Request(Tail { answers, ..Tail::default() }));
+                    self.request(Tail { answers, ..Tail::default() });
                     assert!(!self.there, "an answer to nothing got a reply");
-                    assert_eq!((phase, open), (self.talk.phase(), self.open()));
+                    assert_eq!(before, format!("{:?}", self.talk), "a refusal changes nothing");
                 }
             }
             Move::Again => {
@@ -176,7 +204,20 @@ impl World {
         assert_eq!(tail.one_at_a_time, self.client.serial);
         tail.answers.extend(extra.iter().map(|id| answer(id)));
         self.there = true;
+        self.request(tail);
+    }
+
+    /// What is foretold of a request is what becomes of it, and foretelling changes nothing.
+    fn request(&mut self, tail: Tail) {
+        let before = format!("{:?}", self.talk);
+        let check = self.talk.check(&tail);
+        assert_eq!(before, format!("{:?}", self.talk), "looking changes nothing");
+        self.ignored.clear();
+        let refused = self.seen.refused;
         self.step(Input::Request(tail));
+        assert_eq!(check.fault.is_some(), self.seen.refused > refused);
+        let said = self.ignored.iter().take(check.ignored.len());
+        assert!(said.eq(&check.ignored), "{:?} {check:?}", self.ignored);
     }
 
     /// Nobody is there who knows the conversation: another agent goes on from the history. If calls
@@ -196,6 +237,7 @@ impl World {
         self.alive = true;
         self.fresh = false;
         self.told.clear();
+        self.timed_out.clear();
         self.there = true;
         let tail = Tail { one_at_a_time: self.client.serial, ..Tail::default() };
         self.step(Input::Request(tail));
@@ -248,7 +290,11 @@ impl World {
     }
 
     fn note(&mut self, note: &Note) {
+        if let Note::Ignored(why, id) = note {
+            self.ignored.push((*why, id.clone()));
+        }
         match note {
+            Note::TimedOut(id) => assert!(self.timed_out.contains(&self.names[id]), "{id}"),
             Note::Own(call) => {
                 self.seen.own += 1;
                 assert!(call.id.starts_with("own_"));
@@ -269,7 +315,8 @@ impl World {
             assert!(known.is_none_or(|name| name == call.name));
             assert!(!call.id.starts_with("own_"));
         }
-        if self.client.owed.is_empty() {
+        self.judge_text(&text);
+        if self.client.owed.is_empty() || self.client.expired {
             self.judge_new(&calls);
         } else {
             // Nothing but what it owes.

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use foxwedge_agent::{Answer, Ask, AskKind, Decision, Phase, Tail};
+use foxwedge_agent::{Answer, Ask, AskKind, Decision, Phase, RequestCheck, Tail};
 use foxwedge_dialect::canon::Renamed;
 use serde_json::Value;
 use tokio::{
@@ -53,6 +53,8 @@ pub(super) struct Shown {
     pub(super) tips: Vec<u128>,
     /// Answers that it keeps until none is missing: calls, and the same for the same words.
     pub(super) heard: Vec<(String, u64)>,
+    /// The agent went on without its client: the next reply takes the place of those before it.
+    pub(super) unheard: bool,
     /// The run that it works on.
     pub(super) run: Option<Arc<str>>,
 }
@@ -60,6 +62,8 @@ pub(super) struct Shown {
 /// Something for an agent.
 #[derive(Debug)]
 pub(super) enum Command {
+    /// What would become of a request? Nothing changes.
+    Check { tail: Tail, done: oneshot::Sender<(RequestCheck, Tail)> },
     /// A client asks.
     Request(Box<Asking>),
     /// A person decides. Whether there was such a question is told back.
@@ -79,6 +83,23 @@ pub(crate) struct Asking {
     pub(crate) run: Arc<str>,
     /// What is told beside the reply goes there.
     pub(crate) side: Option<Side>,
+}
+
+/// Whether an agent is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Presence(watch::Receiver<bool>);
+
+impl Presence {
+    pub(crate) fn is_there(&self) -> bool {
+        !*self.0.borrow()
+    }
+
+    /// One that changes when the other side says so.
+    #[cfg(test)]
+    pub(crate) fn pair() -> (watch::Sender<bool>, Presence) {
+        let (gone, looks) = watch::channel(false);
+        (gone, Presence(looks))
+    }
 }
 
 /// A question that waits for a person.
@@ -112,6 +133,7 @@ impl Handle {
             asked: Vec::new(),
             tips: Vec::new(),
             heard: Vec::new(),
+            unheard: false,
             run: None,
         };
         let (leaving, shown) = (AtomicBool::new(false), Mutex::new(shown));
@@ -156,30 +178,97 @@ impl Handle {
         !self.shown().open.is_empty()
     }
 
-    /// A reply of it is whole; behind it the conversation has this value.
-    pub(crate) fn settled(&self, tip: u128) {
-        self.shown().tips.push(tip);
+    /// Whether its client has not heard all of it.
+    pub(crate) fn is_unheard(&self) -> bool {
+        self.shown().unheard
     }
 
-    /// A client asks. What is not taken comes back as nothing at all: then it has just left.
-    pub(crate) async fn ask(&self, asking: Asking) {
-        {
-            let mut shown = self.shown();
-            for answer in &asking.tail.answers {
-                let open = shown.open.iter().any(|call| *call == answer.call);
-                if open && shown.heard.iter().all(|(call, _)| *call != answer.call) {
-                    shown.heard.push((answer.call.clone(), digest(answer)));
-                }
+    /// A reply of it is whole; behind it the conversation has this value. Tells the values behind
+    /// earlier replies from which a client may still go on: nothing was told to the agent since.
+    pub(crate) fn settled(&self, tip: u128) -> Vec<u128> {
+        let mut shown = self.shown();
+        if std::mem::take(&mut shown.unheard) {
+            shown.tips.clear();
+        }
+        let before = shown.tips.clone();
+        shown.tips.push(tip);
+        before
+    }
+
+    /// It is told something. A client that knows of it goes on behind the reply to that.
+    pub(super) fn told_more(&self) {
+        let mut shown = self.shown();
+        shown.heard.clear();
+        if !shown.unheard {
+            shown.tips.clear();
+        }
+    }
+
+    /// What would become of a request that brings this, and the same back; `None` if it has left.
+    pub(crate) async fn check(&self, tail: Tail) -> Option<(RequestCheck, Tail)> {
+        let (done, checked) = oneshot::channel();
+        let asked = async {
+            let _ = self.commands.send(Command::Check { tail, done }).await;
+            checked.await.ok()
+        };
+        self.unless_gone(asked).await
+    }
+
+    /// A client asks: the first piece of the reply. `None` if it has left.
+    pub(crate) async fn ask(
+        &self,
+        asking: Asking,
+        replies: &mut mpsc::Receiver<Piece>,
+    ) -> Option<Piece> {
+        self.keep_results(&asking.tail.answers);
+        let asked = async {
+            let _ = self.commands.send(Command::Request(Box::new(asking))).await;
+            replies.recv().await
+        };
+        if let Some(piece) = self.unless_gone(asked).await {
+            return Some(piece);
+        }
+        replies.try_recv().ok()
+    }
+
+    /// Notes which results of open calls the client has given.
+    fn keep_results(&self, answers: &[Answer]) {
+        let mut shown = self.shown();
+        for answer in answers {
+            let open = shown.open.iter().any(|call| *call == answer.call);
+            if open && shown.heard.iter().all(|(call, _)| *call != answer.call) {
+                shown.heard.push((answer.call.clone(), digest(answer)));
             }
         }
-        let _ = self.commands.send(Command::Request(Box::new(asking))).await;
+    }
+
+    /// The next piece of a reply. `None` if it ends without another.
+    pub(crate) async fn next(&self, replies: &mut mpsc::Receiver<Piece>) -> Option<Piece> {
+        if let Some(piece) = self.unless_gone(replies.recv()).await {
+            return Some(piece);
+        }
+        replies.try_recv().ok()
     }
 
     /// A person decides; whether there was such a question.
     pub(super) async fn decide(&self, ticket: String, decision: Decision) -> bool {
         let (done, answered) = oneshot::channel();
-        let command = Command::Decide { ticket, decision, done };
-        self.commands.send(command).await.is_ok() && answered.await.unwrap_or(false)
+        let asked = async {
+            let _ = self.commands.send(Command::Decide { ticket, decision, done }).await;
+            answered.await.ok()
+        };
+        self.unless_gone(asked).await.unwrap_or(false)
+    }
+
+    /// Waits for something that the task of this agent does, and no longer than that task lives. A
+    /// channel does not tell its end reliably: what is sent while its receiver is dropped may stay
+    /// in it for as long as anybody could send, and this handle could.
+    async fn unless_gone<T>(&self, work: impl Future<Output = Option<T>>) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = self.wait() => None,
+        }
     }
 
     /// Whether nobody finds it any more.
@@ -195,6 +284,11 @@ impl Handle {
     /// Its process is gone, and so is everything around it.
     pub(super) fn is_gone(&self) {
         self.gone.send_replace(true);
+    }
+
+    /// Whether its process is gone, for somebody who looks later.
+    pub(crate) fn presence(&self) -> Presence {
+        Presence(self.gone.subscribe())
     }
 
     /// Waits until its process is gone.

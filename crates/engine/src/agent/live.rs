@@ -49,6 +49,8 @@ struct State {
     /// When it said something that means something, and whether the silence behind it was told.
     spoke: Instant,
     quiet: bool,
+    /// When its client has heard the end of a reply: calls wait from then on.
+    handed: Instant,
     /// It is of no use any more.
     over: bool,
 }
@@ -80,6 +82,7 @@ impl Live {
             heard: now,
             spoke: now,
             quiet: false,
+            handed: now,
             over: false,
         };
         Live { handle, agent, call, process, protocol, talk, commands, state }
@@ -112,12 +115,20 @@ impl Live {
     fn take(&mut self, next: Next) {
         match next {
             Next::Reply(Watched::Sent) => {}
-            Next::Reply(Watched::Over) => self.state.reply = None,
+            Next::Reply(Watched::Over) => {
+                self.state.reply = None;
+                self.state.handed = Instant::now();
+            }
             Next::Reply(Watched::Gone) => {
                 let reply = self.state.reply.take();
+                self.state.handed = Instant::now();
                 if reply.is_some_and(|reply| !reply.has_ended()) {
                     self.step(Input::Stop);
                 }
+            }
+            Next::Command(Some(Command::Check { tail, done })) => {
+                // Whoever does not wait for it does not need it.
+                let _ = done.send((self.talk.check(&tail), tail));
             }
             Next::Command(Some(Command::Request(asking))) => self.request(*asking),
             Next::Command(Some(Command::Decide { ticket, decision, done })) => {
@@ -212,11 +223,21 @@ impl Live {
                 }
             }
             Some(_) | None => {
+                if self.calls_due().is_some_and(|due| due <= now) {
+                    self.handle.shown().unheard = true;
+                    return self.step(Input::TimedOut);
+                }
                 if self.rests_until() <= now {
                     self.leave();
                 }
             }
         }
+    }
+
+    /// When calls have waited for too long: since their client has heard of them.
+    fn calls_due(&self) -> Option<Instant> {
+        let waits = self.state.reply.is_none() && self.handle.is_waiting();
+        waits.then(|| after(self.state.handed, self.call))
     }
 
     fn with_words(&self, words: String) -> String {
@@ -233,7 +254,10 @@ impl Live {
                 let next = after(self.state.heard, self.agent.turn).min(after(reply.last(), PING));
                 if self.state.quiet { next } else { next.min(after(self.state.spoke, QUIET)) }
             }
-            Some(_) | None => self.rests_until(),
+            Some(_) | None => {
+                let rest = self.rests_until();
+                self.calls_due().map_or(rest, |due| due.min(rest))
+            }
         };
         self.state.ready_by.map_or(next, |by| by.min(next))
     }
@@ -259,12 +283,8 @@ impl Live {
             match output {
                 Output::Order(order) => {
                     match &order {
-                        // What it was told before is behind it.
-                        Order::Prompt(_) | Order::Answer { .. } => {
-                            let mut shown = self.handle.shown();
-                            shown.tips.clear();
-                            shown.heard.clear();
-                        }
+                        // What it was told before is behind it, unless its client knows nothing of it.
+                        Order::Prompt(_) | Order::Answer { .. } => self.handle.told_more(),
                         Order::Decide { .. } | Order::Interrupt => {}
                     }
                     let lines = self.protocol.order(order);

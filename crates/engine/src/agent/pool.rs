@@ -51,10 +51,22 @@ struct State {
     closed: bool,
 }
 
-/// A conversation that needs an agent.
-pub(crate) struct Birth {
-    /// How it is started.
-    pub(crate) agent: Arc<config::Agent>,
+/// A place for an agent that is about to be started. Dropped before that, it is free again.
+pub(crate) struct Seat {
+    handle: Arc<Handle>,
+    commands: mpsc::Receiver<Command>,
+    leaves: Leaves,
+}
+
+impl Seat {
+    /// The tools and instructions it was kept for.
+    pub(crate) fn setup(&self) -> u128 {
+        self.handle.setup
+    }
+}
+
+/// Whose place it is.
+pub(crate) struct SeatOwner {
     /// The upstream it belongs to.
     pub(crate) upstream: Arc<str>,
     /// Whose it is.
@@ -65,6 +77,12 @@ pub(crate) struct Birth {
     pub(crate) setup: u128,
     /// Names of tools that it knows under another name.
     pub(crate) names: Vec<Renamed>,
+}
+
+/// A conversation that needs an agent.
+pub(crate) struct Birth {
+    /// How it is started.
+    pub(crate) agent: Arc<config::Agent>,
     /// A sound request in Anthropic's format.
     pub(crate) body: Value,
     /// The model to ask for.
@@ -99,25 +117,27 @@ impl Pool {
     }
 
     /// The agent of an owner that waits for one of these answers, and has seen so many messages. Ids
-    /// may come twice: the one whose conversation it is goes first, and one whose it cannot be is none.
+    /// may come twice: the one of the session that the client names goes first, then the one whose
+    /// conversation it is; one whose it cannot be is none.
     pub(crate) fn wanting(
         &self,
         owner: &str,
         answers: &[Arc<str>],
         chain: &[u128],
+        named: Option<&str>,
         can_be: impl Fn(&Handle, usize) -> bool,
     ) -> Option<Arc<Handle>> {
         if answers.is_empty() {
             return None;
         }
         let state = self.lock();
-        let mut best: Option<((Option<usize>, usize), &Arc<Handle>)> = None;
+        let mut best: Option<((bool, Option<usize>, usize), &Arc<Handle>)> = None;
         for handle in state.found().filter(|handle| *handle.owner == *owner) {
             if !handle.wants(answers.iter().map(|answer| &**answer)) {
                 continue;
             }
             let seen = handle.seen(chain);
-            let rank = (seen, handle.heard());
+            let rank = (named == Some(&*handle.session), seen, handle.heard());
             if best.is_none_or(|(before, _)| rank > before)
                 && seen.is_none_or(|seen| can_be(handle, seen))
             {
@@ -158,38 +178,24 @@ impl Pool {
         }
     }
 
-    /// Starts an agent for a conversation, which replies to whoever asks. One that the session had
-    /// before is ended.
+    /// Keeps a place for an agent. Nothing else changes, but that one that rests may have to make
+    /// room.
     ///
     /// # Errors
     /// If there are as many as there may be, and all of them are needed.
-    pub(crate) async fn start(&self, birth: Birth) -> Result<Arc<Handle>, Fault> {
-        if let Some(before) = self.of(&birth.session) {
-            before.end();
-        }
-        let (sender, receiver) = mpsc::channel(COMMANDS);
-        let handle = Arc::new(Handle::new(
-            birth.session.clone(),
-            birth.owner.clone(),
-            birth.upstream.clone(),
-            birth.setup,
-            birth.names.clone(),
-            sender,
-        ));
-        handle.shown().run = Some(birth.asking.run.clone());
-        let most = birth.agent.most;
+    pub(crate) async fn reserve(&self, of: SeatOwner, most: usize) -> Result<Seat, Fault> {
+        let SeatOwner { upstream, owner, session, setup, names } = of;
+        let (sender, commands) = mpsc::channel(COMMANDS);
+        let handle = Arc::new(Handle::new(session, owner, upstream, setup, names, sender));
         let late = Instant::now() + ROOM;
-        let (mut birth, mut receiver) = (Some(birth), Some(receiver));
         loop {
             let before = {
                 let mut state = self.lock();
-                match state.room(&handle.upstream, most)? {
+                match state.room(&handle, most)? {
                     Some(before) => before,
                     None => {
-                        if let (Some(birth), Some(receiver)) = (birth.take(), receiver.take()) {
-                            self.spawn(&mut state, &handle, birth, receiver);
-                        }
-                        return Ok(handle);
+                        state.handles.push(handle.clone());
+                        break;
                     }
                 }
             };
@@ -198,27 +204,41 @@ impl Pool {
                 return Err(busy());
             }
         }
+        let leaves = Leaves { pool: self.clone(), handle: handle.clone() };
+        Ok(Seat { handle, commands, leaves })
     }
 
-    fn spawn(
-        &self,
-        state: &mut State,
-        handle: &Arc<Handle>,
-        birth: Birth,
-        commands: mpsc::Receiver<Command>,
-    ) {
-        let (pool, born) = (self.clone(), handle.clone());
-        state.handles.push(handle.clone());
+    /// Starts an agent for a conversation, which replies to whoever asks. One that the session had
+    /// before is ended.
+    ///
+    /// # Errors
+    /// If the gateway is about to stop.
+    pub(crate) fn start(&self, seat: Seat, birth: Birth) -> Result<Arc<Handle>, Fault> {
+        let Seat { handle, commands, leaves } = seat;
+        let mut state = self.lock();
+        if state.closed {
+            // The seat is given back behind the lock.
+            drop(state);
+            return Err(draining());
+        }
+        for before in state.found().filter(|one| one.session == handle.session) {
+            if !Arc::ptr_eq(before, &handle) {
+                before.end();
+            }
+        }
+        handle.shown().run = Some(birth.asking.run.clone());
+        let (call, born) = (self.0.call, handle.clone());
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(tokio::spawn(async move {
             // Also if something panics: nobody may wait for it in vain.
-            let _leaves = Leaves { pool: pool.clone(), handle: born.clone() };
-            let leaving = birth::live(&born, birth, commands, pool.0.call).await;
+            let _leaves = leaves;
+            let leaving = birth::live(&born, birth, commands, call).await;
             born.leave();
             if let Some(leaving) = leaving {
                 leaving.end().await;
             }
         }));
+        Ok(handle)
     }
 
     /// How many there are.
@@ -266,12 +286,12 @@ impl State {
     }
 
     /// Whether there is room for one more. If not, who has to be gone first: one that leaves
-    /// already, or one that has nothing to do.
-    fn room(&self, upstream: &str, most: usize) -> Result<Option<Arc<Handle>>, Fault> {
+    /// already, one of the same session, or one that has nothing to do.
+    fn room(&self, new: &Handle, most: usize) -> Result<Option<Arc<Handle>>, Fault> {
         if self.closed {
-            return Err(Fault::new(Kind::Unavailable, "draining", "the gateway is about to stop"));
+            return Err(draining());
         }
-        let of_it = self.handles.iter().filter(|handle| *handle.upstream == *upstream);
+        let of_it = self.handles.iter().filter(|handle| handle.upstream == new.upstream);
         if of_it.clone().count() < most {
             return Ok(None);
         }
@@ -280,9 +300,10 @@ impl State {
             let shown = handle.shown();
             let rank = match (handle.is_leaving(), shown.phase) {
                 (true, _) => 0,
-                (false, Phase::Dead) => 1,
-                (false, Phase::Idle) => 2,
-                (false, Phase::Waiting) if now.duration_since(shown.since) >= WAITED => 3,
+                (false, _) if handle.session == new.session => 1,
+                (false, Phase::Dead) => 2,
+                (false, Phase::Idle) => 3,
+                (false, Phase::Waiting) if now.duration_since(shown.since) >= WAITED => 4,
                 (false, Phase::Waiting | Phase::Replying | Phase::Alone) => return None,
             };
             Some(((rank, shown.since), handle.clone()))
@@ -304,6 +325,10 @@ impl Drop for Leaves {
         self.pool.lock().handles.retain(|handle| !Arc::ptr_eq(handle, one));
         one.is_gone();
     }
+}
+
+fn draining() -> Fault {
+    Fault::new(Kind::Unavailable, "draining", "the gateway is about to stop")
 }
 
 fn busy() -> Fault {

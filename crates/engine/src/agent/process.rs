@@ -186,7 +186,8 @@ impl Process {
         // to another group so soon.
         self.kill();
         if self.status.is_none() {
-            let _ = self.child.wait().await;
+            // One that cannot even be killed is left to the system.
+            let _ = timeout(GRACE, self.child.wait()).await;
         }
         let litter = self.litter.take();
         // What an agent left in its folder may take its time.

@@ -1,41 +1,43 @@
 //! A request for a live agent: goes on with the one that waits for it, or starts one from what the
 //! client says. The history of a client is the truth, and a process only saves its repetition.
 
+mod plan;
 mod setup;
 mod thoughts;
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use foxwedge_agent::{Call, Tail, merged};
+use foxwedge_agent::{Call, Tail};
 use foxwedge_core::Wire;
 use foxwedge_dialect::{
     canon::{Outcome, encode_reply},
-    read,
     stream::{self, Ending},
-    text, want,
+    text,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
-use setup::setup;
+use plan::{AgentPlan, AgentStart, from_history, reply_seed};
 use thoughts::{is_about_thoughts, without_thoughts};
 
 use super::{
     Inner,
     ask::{Said, stopped},
-    prepare::{Prepared, refused, unreadable},
+    naming::Naming,
+    prepare::Prepared,
 };
 use crate::{
     Asked, Fault, Kind,
     agent::{Asking, Birth, Handle},
-    config::{self, Mode},
-    guard::{Judging, guard, profile_of},
+    config,
     http::{Incoming, Piece},
     record::Side,
-    session::Held,
+    session::{self, Held},
 };
+
+pub(super) use plan::{PlannedRequest, plan};
 
 /// Pieces of a reply that may wait for the client.
 const PIECES: usize = 16;
@@ -46,6 +48,7 @@ const GONE: &str = "agent_died";
 /// What a request needs beside itself.
 pub(super) struct With<'a> {
     pub(super) agent: &'a Arc<config::Agent>,
+    pub(super) planned: PlannedRequest,
     pub(super) held: &'a Held,
     pub(super) run: &'a Arc<str>,
     pub(super) side: Option<Side>,
@@ -54,13 +57,15 @@ pub(super) struct With<'a> {
 /// The agent that waits for what a request answers.
 pub(super) fn waiting(engine: &Inner, asked: &Asked, prepared: &Prepared) -> Option<Arc<Handle>> {
     let (owner, chain) = (&asked.caller.owner, &prepared.chain);
-    engine
-        .agents
-        .wanting(owner, &prepared.answers, chain, |handle, seen| {
-            agrees(handle, seen, asked, prepared)
-        })
-        // Ids of calls may come twice: an agent of another history is that of somebody else.
-        .filter(|handle| handle.seen(chain).is_some())
+    let named = match &prepared.identity.naming {
+        Naming::Exactly(name) => Some(session::named(owner, name)),
+        Naming::Loosely(_) | Naming::Reply(_) | Naming::Not => None,
+    };
+    let named = named.as_deref();
+    let can_be = |handle: &Handle, seen| agrees(handle, seen, asked, prepared);
+    let found = engine.agents.wanting(owner, &prepared.answers, chain, named, can_be);
+    // Ids of calls may come twice: an agent of another history is that of somebody else.
+    found.filter(|handle| named == Some(&*handle.session) || handle.seen(chain).is_some())
 }
 
 /// Whether an agent that waits is still that of a request's conversation.
@@ -78,6 +83,15 @@ fn agrees(handle: &Handle, seen: usize, asked: &Asked, prepared: &Prepared) -> b
     tail.is_some_and(|tail| handle.agrees(&prepared.chain, &tail))
 }
 
+/// A reply, and whose it is.
+pub(super) struct AgentReply {
+    pub(super) said: Said,
+    /// The agent that replies; none if nobody had to be asked.
+    pub(super) agent: Option<Arc<Handle>>,
+    /// Values behind which the conversation may go on, too: the reply only repeats what was said.
+    pub(super) places: Vec<u128>,
+}
+
 /// Asks an agent until there is a reply, trouble, or nobody who waits. The agent is told what the
 /// conversation looks like behind its reply.
 pub(super) async fn ask(
@@ -86,7 +100,7 @@ pub(super) async fn ask(
     prepared: &mut Prepared,
     with: With<'_>,
     stop: &mut oneshot::Receiver<()>,
-) -> Result<(Said, Option<Arc<Handle>>), Fault> {
+) -> Result<AgentReply, Fault> {
     let name = prepared.route.upstream.name.clone();
     let said = tokio::select! {
         biased;
@@ -104,87 +118,57 @@ async fn speak(
     asked: &Asked,
     prepared: &mut Prepared,
     with: With<'_>,
-) -> Result<(Said, Option<Arc<Handle>>), Fault> {
-    let With { agent, held, run, side } = with;
-    let body = prepared.guarded.body.clone();
-    let wire = asked.face.wire();
-    let source = text(&body).map_err(|error| unreadable(&body, &error))?;
-    let broken = |error| unreadable(&body, &error);
-    let setup = setup(source, wire);
-
-    if let Some(handle) = engine.agents.of(held.session())
-        && let Some(tail) = goes_on(&handle, prepared, source, wire, setup).map_err(broken)?
-    {
+) -> Result<AgentReply, Fault> {
+    let With { agent, planned, held, run, side } = with;
+    let mut plan = planned.plan;
+    if let AgentPlan::Continue { handle, tail } = plan {
         prepared.guarded.names.clone_from(&handle.names);
         let (pieces, mut replies) = mpsc::channel(PIECES);
         let asking = Asking { tail, pieces, run: run.clone(), side: side.clone() };
-        handle.ask(asking).await;
-        match replies.recv().await {
+        match handle.ask(asking, &mut replies).await {
             // It has left, or died before it said a word: it is as if it had not been there.
             None => {}
             Some(Piece::Failed(fault)) if fault.code == GONE => {}
             Some(first) => {
-                let said = reply(engine, prepared, first, replies).await?;
-                return Ok((said, Some(handle)));
+                let said = reply(engine, prepared, &handle, first, replies).await?;
+                return Ok(AgentReply { said, agent: Some(handle), places: Vec::new() });
             }
         }
+        plan = from_history(engine, asked, prepared, agent, held).await?.plan;
     }
-
-    let merged = merged(source, wire).map_err(broken)?;
-    if !merged.open.is_empty() {
-        return Ok((listed(&prepared.model, prepared.identity.fingerprint, &merged.open), None));
-    }
-    let one_at_a_time = Tail::read(source, wire, prepared.chain.len()).map_err(broken)?;
-    let whole = merged.body.map_or_else(|| body.clone(), Bytes::from);
-    judge(engine, wire, prepared, &whole)?;
-    let mut history: Value = serde_json::from_slice(&prepared.guarded.body).map_err(|_| {
-        Fault::new(Kind::Server, "unreadable_history", "the history cannot be told anew")
-    })?;
+    let AgentStart { mut seat, mut history, one_at_a_time } = match plan {
+        AgentPlan::Start(start) => *start,
+        AgentPlan::List { open, places } => {
+            let said = listed(&prepared.model, reply_seed(held, prepared), &open);
+            return Ok(AgentReply { said, agent: None, places });
+        }
+        // Such a plan is only made for an agent that was there before.
+        AgentPlan::Continue { .. } => return Err(gone()),
+    };
     loop {
         let (pieces, mut replies) = mpsc::channel(PIECES);
-        let tail = Tail { one_at_a_time: one_at_a_time.one_at_a_time, ..Tail::default() };
+        let tail = Tail { one_at_a_time, seed: reply_seed(held, prepared), ..Tail::default() };
+        let setup = seat.setup();
         let birth = Birth {
             agent: agent.clone(),
-            upstream: prepared.route.upstream.name.clone(),
-            owner: asked.caller.owner.clone(),
-            session: held.session().clone(),
-            setup,
-            names: prepared.guarded.names.clone(),
             body: history.clone(),
             model: model(agent, prepared),
             asking: Asking { tail, pieces, run: run.clone(), side: side.clone() },
         };
-        let handle = engine.agents.start(birth).await?;
-        let first = replies.recv().await.ok_or_else(gone)?;
+        let handle = engine.agents.start(seat, birth)?;
+        let first = handle.next(&mut replies).await.ok_or_else(gone)?;
         // What a model thought is sealed over everything that stood before it, the agent's own words
         // among it, and those no client knows. Without its thoughts a history can go on.
         if let Piece::Failed(fault) = &first
             && is_about_thoughts(fault)
             && without_thoughts(&mut history)
         {
+            seat = plan::seat(engine, asked, prepared, agent, held, setup).await?;
             continue;
         }
-        return Ok((reply(engine, prepared, first, replies).await?, Some(handle)));
+        let said = reply(engine, prepared, &handle, first, replies).await?;
+        return Ok(AgentReply { said, agent: Some(handle), places: Vec::new() });
     }
-}
-
-/// What is new for an agent that goes on; `None` if it cannot: its history is another one, or it
-/// was started with other tools or instructions, and calls do not keep it from starting anew.
-fn goes_on(
-    handle: &Handle,
-    prepared: &Prepared,
-    source: &str,
-    wire: Wire,
-    setup: u128,
-) -> Result<Option<Tail>, foxwedge_dialect::ReadError> {
-    let Some(seen) = handle.seen(&prepared.chain) else { return Ok(None) };
-    let tail = Tail::read(source, wire, seen)?;
-    let waits = handle.is_waiting();
-    let says_nothing = tail.words.is_empty() && tail.answers.is_empty();
-    if tail.foreign || (!waits && (setup != handle.setup || says_nothing)) {
-        return Ok(None);
-    }
-    Ok(Some(tail))
 }
 
 /// The model to ask the agent for.
@@ -195,33 +179,11 @@ fn model(agent: &config::Agent, prepared: &Prepared) -> Option<String> {
     }
 }
 
-/// Repairs a history from which an agent starts. It is always sound: an agent reads it as its own
-/// past.
-fn judge(engine: &Inner, from: Wire, prepared: &mut Prepared, body: &Bytes) -> Result<(), Fault> {
-    let mut route = (*prepared.route).clone();
-    route.guard.mode = match route.guard.mode {
-        Mode::Strict => Mode::Strict,
-        Mode::Off | Mode::Observe | Mode::Fix => Mode::Fix,
-    };
-    let source = text(body).map_err(|error| unreadable(body, &error))?;
-    let wanted = want(profile_of(&route, from, prepared.wire));
-    let reading = read(source, from, wanted).map_err(|error| unreadable(body, &error))?;
-    let judging = Judging {
-        body,
-        reading: &reading,
-        from,
-        to: prepared.wire,
-        route: &route,
-        model: &prepared.model,
-    };
-    prepared.guarded = guard(judging, &engine.scales).map_err(|it| refused(it, body))?;
-    Ok(())
-}
-
 /// What an agent says, in pieces or all of it, as the client wants it.
 async fn reply(
     engine: &Inner,
     prepared: &Prepared,
+    handle: &Handle,
     first: Piece,
     mut rest: mpsc::Receiver<Piece>,
 ) -> Result<Said, Fault> {
@@ -230,7 +192,7 @@ async fn reply(
         (first, true) => Ok(said("text/event-stream", Incoming::told(first, rest))),
         (first, false) => {
             let most = engine.config.limits.reply;
-            let body = message(&whole(first, &mut rest, most).await?)?;
+            let body = message(&whole(handle, first, &mut rest, most).await?)?;
             Ok(said("application/json", Incoming::ready(body)))
         }
     }
@@ -252,6 +214,7 @@ fn message(events: &[u8]) -> Result<Bytes, Fault> {
 
 /// All of a reply: trouble at any time is a status then.
 async fn whole(
+    handle: &Handle,
     first: Piece,
     rest: &mut mpsc::Receiver<Piece>,
     most: usize,
@@ -277,7 +240,7 @@ async fn whole(
         if last {
             return Ok(all.freeze());
         }
-        next = rest.recv().await;
+        next = handle.next(rest).await;
     }
 }
 

@@ -151,8 +151,7 @@ impl Relay {
                 let body = self.kept.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let stored = body.map(|body| Stored { status: StatusCode::OK, headers, body });
-                work.settle(tip, reply.id.as_deref(), stored);
-                Some(tip)
+                Some(work.settle(tip, reply.id.as_deref(), stored))
             }
             (_, Ended::Replied | Ended::Failed | Ended::Cut) => None,
         };

@@ -147,6 +147,9 @@ fn ours(told: &Told, headers: &mut HeaderMap) {
     if let Some(run) = &told.run {
         put(headers, "x-foxwedge-run", run);
     }
+    if let Some(ignored) = &told.ignored {
+        put(headers, "x-foxwedge-ignored-results", ignored);
+    }
     if let Some(matched) = told.matched {
         headers.insert("x-foxwedge-match", HeaderValue::from_static(matched));
     }

@@ -76,12 +76,12 @@ pub(super) async fn whole(
     {
         reply.engine.recall.remember(&reply.asked.caller.owner, asked, &told);
     }
-    if let Some((tip, id)) = &settled {
+    let tip = settled.map(|(tip, id)| {
         let stored = Stored { status, headers: ours.clone(), body: body.clone() };
-        work.settle(*tip, id.as_deref(), Some(stored));
-    }
+        work.settle(tip, id.as_deref(), Some(stored))
+    });
     work.span.ended(ended);
-    work.recording.ended(ended, settled.map(|(tip, _)| tip));
+    work.recording.ended(ended, tip);
     Ok(Body::whole(body))
 }
 

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Guarded,
+    agent::Presence,
     config::{Content, Mode},
     meter::Dropped,
 };
@@ -30,6 +31,8 @@ pub struct Recording {
     place: Place,
     heard: Heard,
     noted: Noted,
+    /// The live agent that replies.
+    agent: Option<Presence>,
     /// The way to the writer; none if nothing is kept, there was no room, or it is over.
     line: Option<Line>,
 }
@@ -83,6 +86,7 @@ impl Recording {
                 repair: None,
             },
             place,
+            agent: None,
             line,
         };
         recording.note_repair(begin.guarded);
@@ -106,8 +110,14 @@ impl Recording {
             session: self.session.clone(),
             run: self.place.run.clone(),
             content: self.recorder.0.config.content,
+            waiting: self.recorder.0.waiting.clone(),
             asked: HashMap::new(),
         })
+    }
+
+    /// A live agent replies: it closes calls that nobody answers in time.
+    pub(crate) fn serves(&mut self, agent: Presence) {
+        self.agent = Some(agent);
     }
 
     /// Something happens in a reply that comes in pieces.
@@ -183,7 +193,8 @@ impl Recording {
             let run = self.place.run.clone();
             let due = Instant::now() + inner.call;
             // Before the writer hears of it: the answers may come at once.
-            inner.waiting.insert(&self.session, Wait { run, turn: self.place.turn, calls, due });
+            let (turn, agent) = (self.place.turn, self.agent.take());
+            inner.waiting.insert(&self.session, Wait { run, turn, calls, due, agent });
         }
         line.close(Box::new(Closing {
             run: self.place.run.clone(),

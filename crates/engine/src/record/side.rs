@@ -13,6 +13,7 @@ use super::{
     block::{left_out, name},
     now,
     queue::{Queue, Told},
+    waiting::Waiting,
 };
 use crate::config::Content;
 
@@ -28,6 +29,7 @@ pub(crate) struct Side {
     pub(super) session: Arc<str>,
     pub(super) run: Arc<str>,
     pub(super) content: Content,
+    pub(super) waiting: Arc<Waiting>,
     /// The calls that questions are about.
     pub(super) asked: HashMap<String, CallRef>,
 }
@@ -59,6 +61,10 @@ impl Side {
             })],
             Note::Asked(ask) => self.asked(&ask),
             Note::Settled { ticket, decision } => self.settled(&ticket, decision),
+            Note::TimedOut(call) => {
+                self.waiting.timed_out(&self.session, &self.run, &[call.as_str().into()]);
+                vec![Body::TimedOut { call: Some(reference(&call)) }]
+            }
             Note::Ignored(why, call) => {
                 let content = json!({ "call": &*name(&call), "why": why });
                 let id = Some(format!("ignored-{}", name(&call)).into());

@@ -4,12 +4,13 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use tokio::time::Instant;
 
 use super::queue::What;
-use crate::meter::Meter;
+use crate::{agent::Presence, meter::Meter};
 
 /// So many runs wait at once; the oldest gives up its place.
 pub(super) const MOST: usize = 10_000;
@@ -31,8 +32,11 @@ struct State {
     lost: Vec<(Arc<str>, What)>,
 }
 
+/// How often is looked whether an agent that looks at the time itself is still there.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A run that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Wait {
     pub(super) run: Arc<str>,
     /// How many requests it had.
@@ -41,12 +45,22 @@ pub(super) struct Wait {
     pub(super) calls: Vec<Arc<str>>,
     /// When it has waited long enough.
     pub(super) due: Instant,
+    /// The live agent whose calls these are. While it is there, it closes calls that nobody answers
+    /// in time, and the run goes on.
+    pub(super) agent: Option<Presence>,
+}
+
+impl Wait {
+    fn has_agent(&self) -> bool {
+        self.agent.as_ref().is_some_and(Presence::is_there)
+    }
 }
 
 /// The run that a request belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
-    /// It answers calls of a run that waits.
+    /// It answers calls of a run that waits, or hears what a live agent made of calls that nobody
+    /// answered.
     Continues { run: Arc<str>, turn: u32, answered: Vec<Arc<str>>, left: Vec<Arc<str>> },
     /// None that waits. What waited in its session waits no longer.
     Nothing,
@@ -80,13 +94,24 @@ impl Waiting {
     /// A request begins in a session.
     pub(super) fn claim(&self, session: &str, answers: &[Arc<str>]) -> Claimed {
         let Some(wait) = self.take(session, |_| true) else { return Claimed::Nothing };
+        let goes_on = wait.calls.is_empty() && wait.has_agent();
         let Wait { run, turn, calls, .. } = wait;
         let (answered, left): (Vec<_>, Vec<_>) =
             calls.into_iter().partition(|call| answers.contains(call));
-        match answered.is_empty() {
+        match answered.is_empty() && !goes_on {
             true => Claimed::Nothing,
             false => Claimed::Continues { run, turn, answered, left },
         }
+    }
+
+    /// A live agent goes on without the answers to these calls. Its run waits for the next request.
+    pub(super) fn timed_out(&self, session: &str, run: &str, calls: &[Arc<str>]) {
+        let mut state = self.lock();
+        let wait = state.waits.get_mut(session).filter(|wait| &*wait.run == run);
+        let Some(wait) = wait else { return };
+        let before = count(wait);
+        wait.calls.retain(|call| !calls.contains(call));
+        self.meter.tools_open(count(wait) - before);
     }
 
     /// A run that was taken out cannot be gone on with: it is to be closed.
@@ -114,10 +139,13 @@ impl Waiting {
                 break;
             }
             let late = wait.is_some();
-            let place = state.order.pop_front();
-            if let (true, Some((session, _))) = (late, place)
-                && let Some(wait) = state.waits.remove(&session)
+            let Some((session, run)) = state.order.pop_front() else { break };
+            if let Some(wait) =
+                state.waits.get_mut(&session).filter(|wait| late && wait.has_agent())
             {
+                wait.due = now + LOOK;
+                state.order.push_back((session, run));
+            } else if let Some(wait) = late.then(|| state.waits.remove(&session)).flatten() {
                 self.meter.tools_open(-count(&wait));
                 due.push((session, What::Late(wait.run, wait.calls)));
             }
@@ -158,13 +186,11 @@ fn count(wait: &Wait) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn wait(run: &str, calls: &[&str], due: Instant) -> Wait {
         let calls = calls.iter().map(|call| Arc::from(*call)).collect();
-        Wait { run: run.into(), turn: 1, calls, due }
+        Wait { run: run.into(), turn: 1, calls, due, agent: None }
     }
 
     fn names(due: &[(Arc<str>, What)]) -> Vec<String> {
@@ -202,6 +228,31 @@ mod tests {
         assert_eq!(waiting.forget("nobody"), None);
         assert_eq!(waiting.forget("three").as_deref(), Some("three"));
         assert_eq!(names(&waiting.due(later)), [""; 0]);
+    }
+
+    #[test]
+    fn a_live_agent_closes_its_calls_itself_and_its_run_goes_on() {
+        let (waiting, now) = (Waiting::new(10, Meter::new()), Instant::now());
+        let (gone, presence) = Presence::pair();
+        let session: Arc<str> = "s".into();
+        let with_agent = |presence: &Presence| Wait {
+            agent: Some(presence.clone()),
+            ..wait("r", &["a", "b"], now)
+        };
+        waiting.insert(&session, with_agent(&presence));
+        let later = now + 2 * LOOK;
+        assert_eq!(names(&waiting.due(now)), [""; 0]);
+        waiting.timed_out("s", "r", &["a".into(), "b".into()]);
+        assert_eq!(names(&waiting.due(later)), [""; 0]);
+        // A late answer, or other words: the run goes on with what the agent made of it.
+        let goes_on =
+            Claimed::Continues { run: "r".into(), turn: 1, answered: vec![], left: vec![] };
+        assert_eq!(waiting.claim("s", &["b".into()]), goes_on);
+        waiting.insert(&session, with_agent(&presence));
+        gone.send_replace(true);
+        assert_eq!(names(&waiting.due(later)), ["s r late 2"]);
+        waiting.insert(&session, Wait { calls: Vec::new(), ..with_agent(&presence) });
+        assert_eq!(waiting.claim("s", &[]), Claimed::Nothing);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn fresh() -> Arc<str> {
 }
 
 /// The id of the session that an owner calls so. The names of different owners never meet.
-pub(super) fn named(owner: &str, name: &str) -> Arc<str> {
+pub(crate) fn named(owner: &str, name: &str) -> Arc<str> {
     if owner == LOCAL && is_session_name(name) {
         return name.into();
     }

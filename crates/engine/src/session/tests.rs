@@ -37,12 +37,12 @@ async fn a_conversation_that_goes_on_is_found_by_its_longest_beginning() {
     let sessions = sessions(|_| {});
     let mut first = held(sessions.claim(chain(&[1, 2])).await);
     assert_eq!(first.matched(), Matched::New);
-    first.settle(3, None, None);
+    first.settle(3, &[], None, None);
     let id = first.session().clone();
     drop(first);
     let mut second = held(sessions.claim(chain(&[1, 2, 3, 4])).await);
     assert_eq!((second.session(), second.matched()), (&id, Matched::Prefix));
-    second.settle(5, None, None);
+    second.settle(5, &[], None, None);
     drop(second);
     // A second conversation with the same beginning is another one.
     let other = held(sessions.claim(chain(&[1, 2])).await);
@@ -100,7 +100,7 @@ async fn owners_do_not_meet() {
 async fn an_id_that_was_given_out_names_its_session_for_its_owner_only() {
     let sessions = sessions(|_| {});
     let mut first = held(sessions.claim(chain(&[1])).await);
-    first.settle(2, None, None);
+    first.settle(2, &[], None, None);
     let id = first.session().clone();
     drop(first);
     assert!(sessions.gave_out("local", &id) && !sessions.gave_out("b", &id));
@@ -124,7 +124,7 @@ async fn a_client_that_asks_again_gets_the_reply_that_was_lost() {
         async move { sessions.claim(Wanted { repeated: Repeated::Yes, ..chain(&[1, 2]) }).await }
     });
     tokio::task::yield_now().await;
-    first.settle(3, None, Some(stored("words")));
+    first.settle(3, &[], None, Some(stored("words")));
     drop(first);
     let told = |claimed: Claimed| match claimed {
         Claimed::Again(stored) => stored.body.clone(),
@@ -144,7 +144,7 @@ async fn replies_are_kept_up_to_so_many_bytes() {
     let sessions = sessions(|config| config.replies = 4_000);
     for at in 0..100 {
         let mut held = held(sessions.claim(chain(&[at])).await);
-        held.settle(at + 1_000, None, Some(stored(&"x".repeat(500))));
+        held.settle(at + 1_000, &[], None, Some(stored(&"x".repeat(500))));
     }
     let stats = sessions.stats();
     assert!(stats.reply_bytes <= 4_000 && stats.replies == 3, "{stats:?}");
@@ -154,13 +154,13 @@ async fn replies_are_kept_up_to_so_many_bytes() {
 async fn what_nobody_uses_is_forgotten() {
     let sessions = sessions(|_| {});
     let mut first = held(sessions.claim(chain(&[1])).await);
-    first.settle(2, Some("resp_1"), Some(stored("words")));
+    first.settle(2, &[], Some("resp_1"), Some(stored("words")));
     drop(first);
     assert_eq!((sessions.stats().sessions, sessions.stats().busy), (1, 0));
     tokio::time::advance(25 * 3_600 * SECOND).await;
     sessions.sweep();
     let stats = sessions.stats();
-    assert_eq!((stats.sessions, stats.replies, stats.reply_bytes), (0, 0, 0));
+    assert_eq!(stats, Stats::default(), "nothing is left, whatever it was");
     assert_eq!(held(sessions.claim(chain(&[1, 2, 3])).await).matched(), Matched::New);
 }
 
@@ -168,7 +168,7 @@ async fn what_nobody_uses_is_forgotten() {
 async fn a_reply_that_is_named_finds_its_session_and_so_does_a_restart() {
     let before = sessions(|_| {});
     let mut first = held(before.claim(chain(&[1])).await);
-    first.settle(2, Some("resp_1"), None);
+    first.settle(2, &[], Some("resp_1"), None);
     let id = first.session().clone();
     drop(first);
     let named = Wanted { named: Named::Reply("resp_1"), ..chain(&[9]) };
@@ -185,8 +185,49 @@ async fn a_million_conversations_do_not_grow_without_bound() {
     let sessions = sessions(|config| config.nodes = 1_000);
     for at in 0..20_000_u128 {
         let mut held = held(sessions.claim(chain(&[at * 2])).await);
-        held.settle(at * 2 + 1, None, None);
+        held.settle(at * 2 + 1, &[], None, None);
     }
     let stats = sessions.stats();
     assert!(stats.sessions <= 1_000 && stats.nodes <= 1_000, "{stats:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_may_leave_out_a_reply_that_only_repeats_what_was_said() {
+    let sessions = sessions(|_| {});
+    let mut first = held(sessions.claim(chain(&[1])).await);
+    first.settle(2, &[], None, None);
+    let id = first.session().clone();
+    drop(first);
+    let mut again = held(sessions.claim(chain(&[1, 2, 3])).await);
+    again.settle(4, &[2], None, None);
+    drop(again);
+    for rest in [&[1, 2, 3, 5][..], &[1, 2, 3, 4, 6]] {
+        let found = held(sessions.claim(chain(rest)).await);
+        assert_eq!((found.session(), found.matched()), (&id, Matched::Prefix), "{rest:?}");
+    }
+    // What is new takes the place of both.
+    let mut new = held(sessions.claim(chain(&[1, 2, 3, 5])).await);
+    new.settle(7, &[], None, None);
+    drop(new);
+    let branch = held(sessions.claim(chain(&[1, 2, 8])).await);
+    assert_eq!((branch.matched(), branch.forked()), (Matched::New, Some(&id)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_go_with_their_sessions_and_stay_with_the_others() {
+    let sessions = sessions(|_| {});
+    for at in 0..10_u128 {
+        let mut held = held(sessions.claim(chain(&[at * 2 + 100])).await);
+        held.settle(at * 2 + 101, &[], Some(&format!("resp_{at}")), Some(stored("words")));
+    }
+    assert_eq!((sessions.stats().nodes, sessions.stats().depth), (20, 1));
+    tokio::time::advance(20 * 3_600 * SECOND).await;
+    drop(held(sessions.claim(chain(&[100, 101, 1])).await));
+    tokio::time::advance(5 * 3_600 * SECOND).await;
+    sessions.sweep();
+    assert_eq!((sessions.stats().nodes, sessions.stats().sessions), (2, 1));
+    assert_eq!(held(sessions.claim(chain(&[100, 101, 1])).await).matched(), Matched::Prefix);
+    tokio::time::advance(25 * 3_600 * SECOND).await;
+    sessions.sweep();
+    assert_eq!(sessions.stats(), Stats::default());
 }

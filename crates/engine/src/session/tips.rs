@@ -46,6 +46,15 @@ impl Tips {
         Some(node)
     }
 
+    /// Forgets the others.
+    pub(super) fn retain(&mut self, stays: impl Fn(&Node) -> bool) {
+        for map in [&mut self.young, &mut self.old] {
+            map.retain(|_, node| stays(node));
+            // Memory that many conversations needed is given back.
+            map.shrink_to(2 * map.len());
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    chat::{Chat, please},
+    chat::{Chat, Turn, please},
     stage::Stage,
     stories::{World as _, says_all, three_open, wait_until},
     wire::Framing,
@@ -182,5 +182,46 @@ fn a_gateway_that_ends_takes_agents_that_wait_with_it() {
     let stage = Stage::plain();
     three_open(&stage.door(), "agent").expect("calls");
     assert_eq!(stage.agents().len(), 1);
+    stage.end();
+}
+
+#[test]
+fn an_agent_that_dies_at_any_line_leaves_nobody_waiting() {
+    const LINES: usize = 24;
+    let names: Vec<String> = (0..LINES).map(|lines| format!("agent-{lines}")).collect();
+    let habits: Vec<String> = (0..LINES).map(|lines| format!("die-after={lines}")).collect();
+    let agents: Vec<_> =
+        names.iter().zip(&habits).map(|(name, habit)| (&**name, &**habit, "")).collect();
+    let stage = Stage::with(&agents);
+    let door = stage.door();
+    let (mut whole, mut broken) = (0, 0);
+    for name in &names {
+        for stream in [false, true] {
+            let mut chat = Chat::new(name, &["look"]);
+            chat.stream = stream;
+            chat.say(&please(&[1, 2].map(|n| ("look", json!({"n": n})))));
+            // Until there is a last word: every request has a reply or an error, and an end.
+            for _ in 0..6 {
+                let answer = chat.raw(&door).expect("the connection is closed in time");
+                let Ok(turn) = Turn::read(answer.clone(), stream) else {
+                    assert!([200, 502].contains(&answer.status), "{name}: {answer:?}");
+                    assert!(answer.body.contains("error"), "{name}: {answer:?}");
+                    broken += 1;
+                    continue;
+                };
+                whole += 1;
+                chat.messages.push(turn.message());
+                match turn.calls.first() {
+                    Some(call) => chat.answer(call),
+                    None => break,
+                };
+            }
+        }
+    }
+    assert!(whole > LINES && broken > LINES, "{whole} {broken}");
+    let open = door.get("/v1/runs?open=true").expect("runs");
+    let health = door.get("/health").expect("health");
+    let open = open["data"].as_array().expect("a list").len();
+    assert!(open <= 2 * LINES, "{open} {health}");
     stage.end();
 }

@@ -23,3 +23,4 @@ mod people;
 mod hostile;
 mod thoughts;
 mod recordings;
+mod records;

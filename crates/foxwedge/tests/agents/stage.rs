@@ -63,8 +63,14 @@ pub(crate) struct Noted {
 impl Stage {
     /// Agents by their names, with their habits, and more lines of their configuration.
     pub(crate) fn with(agents: &[(&str, &str, &str)]) -> Stage {
+        Stage::set("", agents)
+    }
+
+    /// The same, with more settings of the gateway.
+    pub(crate) fn set(settings: &str, agents: &[(&str, &str, &str)]) -> Stage {
         let folder = Temporary::folder();
         let mut config = format!("store = \"sqlite:{}\"\n", folder.path("runs.db").display());
+        config.push_str(settings);
         for (name, habits, more) in agents {
             let log = folder.path("log.jsonl").display().to_string();
             let words = [BINARY, "scripted", "agent", "--fake", habits, "--fake-log", &log];

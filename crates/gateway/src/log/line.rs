@@ -142,6 +142,7 @@ impl Line {
         let findings: Vec<_> =
             told.findings.iter().map(|noted| format!("FW{}={}", noted.code, noted.count)).collect();
         field("findings", (!findings.is_empty()).then(|| findings.join(",").into()));
+        field("ignored_results", text(&told.ignored));
         field("trouble", told.trouble.map(Value::from));
         field("first_ms", Some(json!(milliseconds(self.first))));
         field("bytes.in", Some(self.bytes_in.into()));

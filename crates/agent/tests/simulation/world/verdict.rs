@@ -9,7 +9,9 @@ impl World {
         let name = name.unwrap_or_else(|| panic!("nobody wants {ticket}"));
         if text.starts_with("[foxwedge]") {
             self.seen.cancelled += 1;
-            let given_up = self.client.gave_up(name) || !self.told.contains(name);
+            let late = self.timed_out.contains(name);
+            assert_eq!(late, text.contains("Timed out"), "{name}: {text}");
+            let given_up = late || self.client.gave_up(name) || !self.told.contains(name);
             assert!(given_up, "nobody has cancelled {name}");
         } else {
             self.seen.answers += 1;
@@ -17,7 +19,9 @@ impl World {
         }
         // The agent hears nothing before all answers are there that it waits for.
         let closed = |name: &String| self.agent.log.closed.contains(name);
-        let missing = self.client.owed.iter().find(|call| !closed(&call.name));
+        let late = |name: &String| self.timed_out.contains(name);
+        let mut owed = self.client.owed.iter();
+        let missing = owed.find(|call| !closed(&call.name) && !late(&call.name));
         assert!(missing.is_none(), "{name} is answered before {missing:?}");
     }
 
@@ -27,6 +31,14 @@ impl World {
         let answered = |call: &String| log.answers.iter().any(|(name, _)| name == call);
         let missing = self.told.iter().find(|call| !answered(call) && !log.closed.contains(*call));
         assert!(missing.is_none(), "words before the answer to {missing:?}");
+    }
+
+    /// What the client is told is what the agent said: each of its messages whole, and a blank line
+    /// between two of them.
+    pub(super) fn judge_text(&self, text: &str) {
+        for piece in text.split("\n\n").filter(|_| !text.is_empty()) {
+            assert!(self.agent.log.messages.iter().any(|said| said == piece), "{text:?}");
+        }
     }
 
     /// Calls that the client hears of for the first time.

@@ -9,7 +9,7 @@ use std::{
 
 use foxwedge_agent::{Launch, Talk, Wish};
 use serde_json::Value;
-use tokio::{sync::mpsc, task::spawn_blocking};
+use tokio::{sync::mpsc, task::spawn_blocking, time::timeout};
 
 use super::{
     super::{
@@ -35,7 +35,10 @@ pub(super) async fn live(
         // A long history makes a long file.
         spawn_blocking(move || prepare(&agent, &body, model.as_deref()))
     };
-    let ready = ready.await.unwrap_or_else(|_| Err(io::Error::other("it was given up")));
+    let ready = match timeout(agent.start, ready).await {
+        Ok(ready) => ready.unwrap_or_else(|_| Err(io::Error::other("it was given up"))),
+        Err(_) => Err(io::Error::other("its files could not be written in time")),
+    };
     let started = ready.and_then(|(launch, folder, litter)| {
         let start = Start {
             agent: &agent,

@@ -31,23 +31,35 @@ fn agent(script: &str, most: usize) -> Arc<config::Agent> {
     })
 }
 
+/// A conversation that needs an agent.
+struct Needed(SeatOwner, Birth);
+
 /// A conversation, and where its reply comes.
-fn birth(agent: &Arc<config::Agent>, session: &str) -> (Birth, mpsc::Receiver<Piece>) {
+fn birth(agent: &Arc<config::Agent>, session: &str) -> (Needed, mpsc::Receiver<Piece>) {
     let (pieces, replies) = mpsc::channel(8);
     let run: Arc<str> = format!("run of {session}").into();
     let asking = Asking { tail: Tail::default(), pieces, run, side: None };
-    let birth = Birth {
-        agent: agent.clone(),
+    let owner = SeatOwner {
         upstream: "agents".into(),
         owner: "me".into(),
         session: session.into(),
         setup: 1,
         names: Vec::new(),
+    };
+    let birth = Birth {
+        agent: agent.clone(),
         body: json!({ "messages": [{ "role": "user", "content": "hello" }] }),
         model: None,
         asking,
     };
-    (birth, replies)
+    (Needed(owner, birth), replies)
+}
+
+impl Pool {
+    async fn begin(&self, Needed(owner, birth): Needed) -> Result<Arc<Handle>, Fault> {
+        let seat = self.reserve(owner, birth.agent.most).await?;
+        self.start(seat, birth)
+    }
 }
 
 async fn until(mut is_so: impl FnMut() -> bool) -> bool {
@@ -61,8 +73,8 @@ async fn until(mut is_so: impl FnMut() -> bool) -> bool {
 }
 
 /// Starts one, and waits until it has heard who asks.
-async fn start(pool: &Pool, birth: Birth) -> Result<Arc<Handle>, Fault> {
-    let handle = pool.start(birth).await?;
+async fn start(pool: &Pool, birth: Needed) -> Result<Arc<Handle>, Fault> {
+    let handle = pool.begin(birth).await?;
     handle.shown().run = None;
     assert!(until(|| handle.shown().run.is_some()).await);
     Ok(handle)
@@ -84,11 +96,11 @@ async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Fau
     let (two, _two) = birth(&agent, "two");
     let (one, two) = (start(&pool, one).await?, start(&pool, two).await?);
     let (three, _three) = birth(&agent, "three");
-    let refused = pool.start(three).await.err().map(|fault| (fault.code, fault.retry_after));
+    let refused = pool.begin(three).await.err().map(|fault| (fault.code, fault.retry_after));
     assert_eq!(refused, Some(("agents_busy", Some(5))));
     pretend(&two, Phase::Waiting, &["call"], &[]);
     let (three, _three) = birth(&agent, "three");
-    assert!(pool.start(three).await.is_err(), "it has not waited long");
+    assert!(pool.begin(three).await.is_err(), "it has not waited long");
     pretend(&one, Phase::Idle, &[], &[]);
     let (three, _three) = birth(&agent, "three");
     start(&pool, three).await?;
@@ -97,7 +109,7 @@ async fn no_more_live_than_may_and_one_that_rests_makes_room() -> Result<(), Fau
     pool.drain().await;
     assert_eq!(pool.counts(), Counts::default());
     let (four, _four) = birth(&agent, "four");
-    assert_eq!(pool.start(four).await.err().map(|fault| fault.code), Some("draining"));
+    assert_eq!(pool.begin(four).await.err().map(|fault| fault.code), Some("draining"));
     Ok(())
 }
 
@@ -112,7 +124,8 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     pretend(&two, Phase::Waiting, &["b", "c"], &[21, 22]);
     let found = |owner: &str, answers: &[&str], chain: &[u128]| {
         let answers: Vec<Arc<str>> = answers.iter().map(|it| Arc::from(*it)).collect();
-        pool.wanting(owner, &answers, chain, |_, _| true).map(|handle| handle.session.to_string())
+        pool.wanting(owner, &answers, chain, None, |_, _| true)
+            .map(|handle| handle.session.to_string())
     };
     type Row<'r> = (&'r str, &'r [&'r str], &'r [u128], Option<&'r str>);
     let table: [Row<'_>; 8] = [
@@ -128,13 +141,20 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
     for (owner, answers, chain, expected) in table {
         assert_eq!(found(owner, answers, chain).as_deref(), expected, "{answers:?} {chain:?}");
     }
+    // A name goes before the conversation, and before nobody else's calls.
+    let named = |call: &str, name: &str| {
+        let found = pool.wanting("me", &[call.into()], &[1, 22, 5], Some(name), |_, _| true);
+        found.map(|handle| handle.session.to_string())
+    };
+    assert_eq!(named("b", "one").as_deref(), Some("one"));
+    assert_eq!(named("a", "two").as_deref(), Some("one"));
     assert_eq!(one.seen(&[3, 11, 11, 4]), Some(3));
     assert_eq!(one.seen(&[3, 4]), None);
     assert_eq!(pool.questions("run of one"), Some(Vec::new()));
     assert_eq!(pool.questions("run of nobody"), None);
     pool.end("run of one");
     assert!(pool.of("one").is_none());
-    assert!(pool.wanting("me", &["a".into()], &[11], |_, _| true).is_none());
+    assert!(pool.wanting("me", &["a".into()], &[11], None, |_, _| true).is_none());
     let (again, _again) = birth(&agent, "two");
     let again = start(&pool, again).await?;
     assert!(!Arc::ptr_eq(&again, &two));
@@ -148,7 +168,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
 async fn a_client_that_goes_away_ends_its_agent() -> Result<(), Fault> {
     let pool = Pool::new(LONG);
     let (one, replies) = birth(&agent("exec sleep 1000", 1), "one");
-    let handle = pool.start(one).await?;
+    let handle = pool.begin(one).await?;
     drop(replies);
     timeout(LONG, handle.wait()).await.expect("it goes");
     assert_eq!(pool.counts(), Counts::default());
@@ -164,7 +184,7 @@ async fn a_crowd_gets_no_more_than_there_may_be() {
     for number in 0..20 {
         let (birth, replies) = birth(&agent, &format!("s{number}"));
         let pool = pool.clone();
-        crowd.spawn(async move { (pool.start(birth).await.map_err(|fault| fault.code), replies) });
+        crowd.spawn(async move { (pool.begin(birth).await.map_err(|fault| fault.code), replies) });
     }
     let (mut started, mut waiting) = (0, Vec::new());
     while let Some(done) = crowd.join_next().await {
@@ -185,7 +205,7 @@ async fn a_crowd_gets_no_more_than_there_may_be() {
 async fn hears(agent: config::Agent) -> io::Result<String> {
     let pool = Pool::new(LONG);
     let (one, mut replies) = birth(&Arc::new(agent), "one");
-    let told = match pool.start(one).await {
+    let told = match pool.begin(one).await {
         Ok(_) => replies.recv().await,
         Err(fault) => Some(Piece::Failed(fault)),
     };
@@ -221,5 +241,107 @@ async fn an_agent_that_is_no_good_is_told_in_words() -> io::Result<()> {
     nowhere.folder = Some(PathBuf::from("/nowhere"));
     let told = hears(nowhere).await?;
     assert!(told.starts_with("502 agent_unavailable"), "{told}");
+    Ok(())
+}
+
+/// A request for an agent, and where its reply comes.
+fn asking() -> (Asking, mpsc::Receiver<Piece>) {
+    let (pieces, replies) = mpsc::channel(8);
+    (Asking { tail: Tail::default(), pieces, run: "run".into(), side: None }, replies)
+}
+
+/// A handle without an agent, and the end at which its commands come out.
+fn handle() -> (Arc<Handle>, mpsc::Receiver<Command>) {
+    let (sender, commands) = mpsc::channel(COMMANDS);
+    let text = Arc::<str>::from;
+    let handle = Handle::new(text("s"), text("me"), text("agents"), 1, Vec::new(), sender);
+    (Arc::new(handle), commands)
+}
+
+/// Why nobody may wait for a channel alone: room was there, then nobody who reads, then a message.
+/// It is neither read nor dropped for as long as anybody could send another.
+#[tokio::test]
+async fn a_channel_keeps_what_is_sent_while_its_receiver_is_dropped() {
+    let (sender, receiver) = mpsc::channel(1);
+    let (done, mut answered) = tokio::sync::oneshot::channel::<()>();
+    let room = sender.reserve().await.expect("room");
+    drop(receiver);
+    room.send(done);
+    assert_eq!(answered.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Empty));
+    drop(sender);
+    assert_eq!(answered.try_recv(), Err(tokio::sync::oneshot::error::TryRecvError::Closed));
+}
+
+/// Nobody reads the commands any more, and they are still there: so it is when a request is sent
+/// while the task that reads them ends.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_nobody_takes_out_ends_with_the_task_of_the_agent() {
+    let (handle, _commands) = handle();
+    let ending = {
+        let handle = handle.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            handle.is_gone();
+        })
+    };
+    let (asking, mut replies) = asking();
+    let everything = async {
+        let decision = Decision::Allow { input: None };
+        tokio::join!(
+            handle.ask(asking, &mut replies),
+            handle.check(Tail::default()),
+            handle.decide("ticket".to_owned(), decision),
+        )
+    };
+    let (piece, check, decided) = timeout(LONG, everything).await.expect("an end");
+    assert!(piece.is_none() && check.is_none() && !decided);
+    ending.await.expect("no panic");
+    // Whoever comes later is not kept waiting, either, and full queues keep nobody.
+    for _ in 0..2 * COMMANDS {
+        let (asking, mut replies) = self::asking();
+        let piece = timeout(LONG, handle.ask(asking, &mut replies)).await.expect("an end");
+        assert!(piece.is_none());
+    }
+}
+
+/// The end of an agent and a request meet at any time: the request has an end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_request_that_meets_the_end_of_an_agent_ends() {
+    for _ in 0..2_000 {
+        let (handle, mut commands) = handle();
+        let owner = {
+            let handle = handle.clone();
+            tokio::spawn(async move {
+                // It answers the first, if that is there, and is gone.
+                if let Ok(Command::Request(asking)) = commands.try_recv() {
+                    let _ = asking.pieces.send(Piece::Last(bytes::Bytes::new())).await;
+                }
+                drop(commands);
+                handle.is_gone();
+            })
+        };
+        let (asking, mut replies) = asking();
+        let ended = timeout(LONG, handle.ask(asking, &mut replies)).await;
+        assert!(matches!(ended, Ok(None | Some(Piece::Last(_)))), "{ended:?}");
+        owner.await.expect("no panic");
+    }
+}
+
+/// A place that nobody uses is free again, and nobody had to go for it.
+#[tokio::test]
+async fn a_place_that_is_given_back_changes_nothing() -> Result<(), Fault> {
+    let pool = Pool::new(LONG);
+    let agent = agent("exec sleep 1000", 2);
+    let (one, _one) = birth(&agent, "one");
+    let one = start(&pool, one).await?;
+    pretend(&one, Phase::Waiting, &["call"], &[7]);
+    let (Needed(again, _), _again) = birth(&agent, "one");
+    let seat = pool.reserve(again, 2).await?;
+    let (two, _two) = birth(&agent, "two");
+    assert_eq!(pool.begin(two).await.err().map(|fault| fault.code), Some("agents_busy"));
+    drop(seat);
+    assert_eq!(pool.counts(), Counts { processes: 1, waiting: 1, calls: 1, questions: 0 });
+    assert!(pool.of("one").is_some_and(|found| Arc::ptr_eq(&found, &one)));
+    pool.drain().await;
     Ok(())
 }
