@@ -3,26 +3,32 @@
 use serde_json::json;
 
 use crate::{
-    chat::{Chat, Turn, please},
+    chat::{Chat, PATH, Turn, please},
     stage::Stage,
     stories::{World as _, says_all, three_open},
+    wire::{post, send},
 };
 
 #[test]
-fn a_request_that_is_sent_again_gets_the_reply_again() {
+fn a_request_that_is_marked_as_a_retry_gets_the_reply_again() {
     let stage = Stage::plain();
     let door = stage.door();
+    let retry = |chat: &Chat| {
+        let headers = format!("x-foxwedge-token: {}\r\nx-stainless-retry-count: 1\r\n", door.token);
+        let bytes = post(PATH, &headers, chat.body().to_string());
+        Turn::read(send(&door.address, &bytes).expect("a reply"), false).expect("a whole reply")
+    };
     let mut chat = Chat::new("agent", &["look"]);
     chat.say(&please(&[("look", json!({"n": 1}))]));
     let first = chat.peek(&door).expect("a reply");
-    let again = chat.peek(&door).expect("a reply");
+    let again = retry(&chat);
     assert_eq!(first.calls, again.calls);
     assert_eq!(again.header("x-foxwedge-replayed"), "true", "{again:?}");
     assert_eq!((stage.count("prompt"), stage.count("call")), (1, 1));
     chat.messages.push(first.message());
     chat.answer(&first.calls[0]);
     let last = chat.peek(&door).expect("a reply");
-    let again = chat.peek(&door).expect("a reply");
+    let again = retry(&chat);
     says_all(&last, &first.calls).expect("the last word");
     assert_eq!(last.text, again.text);
     assert_eq!((stage.count("prompt"), stage.count("answer")), (1, 1));

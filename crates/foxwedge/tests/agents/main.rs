@@ -15,6 +15,7 @@ mod stories;
 mod stage;
 mod told;
 mod answers;
+mod apart;
 mod habits;
 mod histories;
 mod faces;
