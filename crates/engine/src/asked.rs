@@ -87,7 +87,8 @@ pub struct Told {
 }
 
 impl Told {
-    /// Tool results of a request were of no use: why, and the ids of their calls.
+    /// Tool results of a request were of no use: why, and the ids of their calls. A result that was
+    /// there before is not named: most clients repeat what they sent.
     pub(crate) fn ignore(&mut self, results: &[(&'static str, String)]) {
         const MOST: usize = 16;
         const LONGEST: usize = 64;
@@ -96,7 +97,8 @@ impl Told {
             let id: String = id.chars().filter(safe).take(LONGEST).collect();
             format!("{id};reason={why}")
         };
-        let list: Vec<String> = results.iter().take(MOST).map(told).collect();
+        let named = results.iter().filter(|(why, _)| *why != "duplicate");
+        let list: Vec<String> = named.take(MOST).map(told).collect();
         self.ignored = (!list.is_empty()).then(|| list.join(", ").into());
     }
 }

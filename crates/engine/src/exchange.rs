@@ -29,7 +29,7 @@ use crate::{
     http::{Client, Settings},
     meter::Meter,
     record::{Begin, Recorder, Recording},
-    session::{Claimed, Held, Named, Sessions, Stored, Wanted},
+    session::{Claimed, Held, Matched, Named, Sessions, Stored, Wanted},
     trace::{Span, Tracer},
     upstream::RetryBudget,
 };
@@ -246,7 +246,12 @@ async fn exchange(engine: &Arc<Inner>, asked: &Asked, told: &mut Told) -> Result
         Reach::Agent(of) => {
             let of = of.clone();
             let planned = agent::plan(engine, asked, &mut prepared, &of, &held).await;
-            let planned = planned.inspect_err(|fault| note_refusal(fault, told))?;
+            let planned = planned.inspect_err(|fault| {
+                note_refusal(fault, told);
+                if held.matched() == Matched::New {
+                    (told.session, told.matched) = (None, None);
+                }
+            })?;
             told.ignore(&planned.ignored);
             Some((of, planned))
         }

@@ -120,6 +120,8 @@ pub struct Held {
     scope: u128,
     fingerprint: Option<u128>,
     origin: RequestOrigin,
+    /// The session was made for this request, and there is no reply yet.
+    unused: bool,
 }
 
 impl Sessions {
@@ -213,7 +215,9 @@ impl Sessions {
                 Found::Nothing => {}
             }
         }
+        let next = state.next;
         let (serial, matched, forked) = state.resolve(wanted, now, config)?;
+        let unused = state.next != next;
         let Some(session) = state.sessions.get_mut(&serial) else { return Ok(Claimed::Busy) };
         session.at = now;
         session.busy = Some(Arc::new(Notify::new()));
@@ -223,8 +227,17 @@ impl Sessions {
             && state.replies.expect(wanted.fingerprint, origin, now, config.snapshot))
         .then_some(wanted.fingerprint);
         let shared = self.0.clone();
-        let session = id;
-        let held = Held { shared, serial, session, matched, forked, scope, fingerprint, origin };
+        let held = Held {
+            shared,
+            serial,
+            session: id,
+            matched,
+            forked,
+            scope,
+            fingerprint,
+            origin,
+            unused,
+        };
         Ok(Claimed::Held(held))
     }
 }
@@ -260,6 +273,7 @@ impl Held {
         reply_id: Option<&str>,
         stored: Option<Stored>,
     ) {
+        self.unused = false;
         let mut state = self.shared.lock();
         let state = &mut *state;
         if let Some(session) = state.sessions.get_mut(&self.serial) {
@@ -290,6 +304,12 @@ impl Drop for Held {
         let session = state.sessions.get_mut(&self.serial);
         if let Some(waiting) = session.and_then(|session| session.busy.take()) {
             waiting.notify_waiters();
+        }
+        // Nobody can find a session without a reply, but by its name, and that makes it again.
+        if self.unused
+            && let Some(session) = state.sessions.remove(&self.serial)
+        {
+            state.by_name.remove(&session.id);
         }
     }
 }

@@ -115,14 +115,15 @@ impl Calls {
     }
 
     /// The client answers. A request that says nothing but answers to unknown calls is refused, and
-    /// changes nothing.
-    pub(super) fn take_answers(&mut self, tail: &Tail) -> TakenAnswers {
+    /// changes nothing. `news`: the agent went on without the client, and an answer that comes late
+    /// is a reason to hear of it.
+    pub(super) fn take_answers(&mut self, tail: &Tail, news: bool) -> TakenAnswers {
         let mut useful = !tail.words.is_empty();
-        let (mut ignored, mut unknown, mut known) = (Vec::new(), None, useful);
+        let (mut ignored, mut unknown, mut known) = (Vec::new(), None, false);
         for answer in &tail.answers {
             let id = &answer.call;
             let took = self.answer(answer);
-            known |= took != Took::Unknown;
+            known |= news && took != Took::Unknown;
             match took {
                 Took::Taken => useful = true,
                 Took::Late => {
@@ -136,7 +137,7 @@ impl Calls {
                 }
             }
         }
-        let fault = unknown.filter(|_| !known).map(|id| Fault {
+        let fault = unknown.filter(|_| !useful && !known).map(|id| Fault {
             status: 400,
             code: "unknown_call",
             message: format!("no open call has the id `{id}`"),

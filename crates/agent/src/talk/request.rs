@@ -39,7 +39,8 @@ impl Talk {
         if self.resumed {
             return RequestCheck::default();
         }
-        let TakenAnswers { mut check, useful } = self.calls.clone().take_answers(tail);
+        let TakenAnswers { mut check, useful } =
+            self.calls.clone().take_answers(tail, self.unheard);
         let calls: Vec<String> = tail.answers.iter().map(|answer| answer.call.clone()).collect();
         if !useful && check.fault.is_none() && self.last.to(&calls).is_none() {
             check.fault = self.has_news().err();
@@ -63,7 +64,7 @@ impl Talk {
 
     fn take(&mut self, tail: Tail) {
         let calls: Vec<String> = tail.answers.iter().map(|answer| answer.call.clone()).collect();
-        let TakenAnswers { check, useful } = self.calls.take_answers(&tail);
+        let TakenAnswers { check, useful } = self.calls.take_answers(&tail, self.unheard);
         for (why, id) in check.ignored {
             self.note(Note::Ignored(why, id));
         }

@@ -231,3 +231,18 @@ async fn places_go_with_their_sessions_and_stay_with_the_others() {
     sessions.sweep();
     assert_eq!(sessions.stats(), Stats::default());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_without_a_reply_leaves_no_session() {
+    let sessions = sessions(|_| {});
+    for named in [Named::Not, Named::Exactly("mine"), Named::Loosely("ours"), Named::Reply("r")] {
+        drop(held(sessions.claim(Wanted { named, ..chain(&[1]) }).await));
+        assert_eq!(sessions.stats(), Stats::default(), "{named:?}");
+    }
+    let mut first = held(sessions.claim(chain(&[1])).await);
+    first.settle(2, &[], None, None);
+    drop(first);
+    drop(held(sessions.claim(chain(&[1, 2, 3])).await));
+    assert_eq!((sessions.stats().sessions, sessions.stats().nodes), (1, 1));
+    assert_eq!(held(sessions.claim(chain(&[1, 2, 3])).await).matched(), Matched::Prefix);
+}
