@@ -114,6 +114,18 @@ export type Change =
       /** What it said, or the words that stand for it. */
       readonly content: Json;
     }
+  /**
+   * It turned out to have ended otherwise: it was denied, or handed over to a person. Only behind
+   * its `toolSettled`, and only from `failed` or `interrupted` to `denied` to `handed_over`.
+   */
+  | {
+      readonly type: "toolCorrected";
+      readonly tool: ToolRef;
+      readonly status: Status;
+      readonly reason?: Reason | undefined;
+      /** What it said, or the words that stand for it. */
+      readonly content: Json;
+    }
   /** The tools that the agent has. */
   | { readonly type: "toolsAvailable"; readonly available: ToolsAvailable }
   /** The tasks, all of them. */

@@ -7,7 +7,10 @@ export interface Settings {
    * their run, for a missing sequence number, for the end of a run that has been replaced.
    */
   readonly wait: number;
-  /** Tools that ask a person. Their denial is a hand-over, not a failure. */
+  /**
+   * Tools that ask a person. A person who takes one over answers elsewhere, so its denial, and any
+   * error but one of the tool itself, is a hand-over and not a failure.
+   */
   readonly interactive: readonly string[];
   /** How much may wait. */
   readonly limits: Limits;
@@ -36,6 +39,8 @@ export function complete(some: SomeSettings = {}): Settings {
       "AskUserQuestion",
       "ask_user_question",
       "ask_followup_question",
+      "ExitPlanMode",
+      "exit_plan_mode",
     ],
     limits: { waiting: some.limits?.waiting ?? 10_000, runs: some.limits?.runs ?? 16 },
   };

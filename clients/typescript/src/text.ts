@@ -18,16 +18,9 @@ export function hasSpace(text: string): boolean {
   return SPACE.test(text);
 }
 
-/** Whether a text takes more bytes than this in UTF-8. */
-export function isLonger(text: string, bytes: number): boolean {
-  if (text.length > bytes) return true;
-  let length = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    // Each half of a pair takes two of its four bytes.
-    length += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
-  }
-  return length > bytes;
+/** A text without the white space in front of it. */
+export function trimStart(text: string): string {
+  return text.replace(LEADING, "");
 }
 
 /** The first so many characters. */
@@ -47,3 +40,4 @@ const HALVES = /[\ud800-\udfff]/gu;
 const WHITE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const BLANK = new RegExp(`^[${WHITE}]*$`);
 const SPACE = new RegExp(`[${WHITE}]`);
+const LEADING = new RegExp(`^[${WHITE}]+`);

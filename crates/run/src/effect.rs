@@ -174,6 +174,18 @@ pub enum Change {
         /// What it said, or the words that stand for it.
         content: Json,
     },
+    /// It turned out to have ended otherwise: it was denied, or handed over to a person. Only
+    /// behind its `ToolSettled`, and only from `Failed` or `Interrupted` to `Denied` to `HandedOver`.
+    ToolCorrected {
+        /// Which.
+        tool: ToolRef,
+        /// How it ended.
+        status: Status,
+        /// Why, where the status does not say it.
+        reason: Option<Reason>,
+        /// What it said, or the words that stand for it.
+        content: Json,
+    },
     /// The tools that the agent has.
     ToolsAvailable(ToolsAvailable),
     /// The tasks, all of them.

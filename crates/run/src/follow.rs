@@ -9,7 +9,7 @@ mod fields;
 mod time;
 mod calls;
 mod tale;
-mod tasks;
+pub(crate) mod tasks;
 mod claude;
 mod codex;
 mod gemini;

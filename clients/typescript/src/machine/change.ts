@@ -1,12 +1,13 @@
 /** What each kind of event changes in its run. */
 
 import type { Call, CallRef, Event, Text, ToolResult, Turn, Usage, Verdict } from "../event.js";
-import type { ToolsAvailable } from "../event.js";
+import type { Task, ToolsAvailable } from "../event.js";
 import type { Settings } from "../settings.js";
 import type { Json } from "../value.js";
 import { ask, cancelAsks, concludeAsk, reply } from "./asks.js";
 import type { Run } from "./run.js";
 import { ANSWER, type Purpose, REMARK } from "./table.js";
+import { written } from "./tasks.js";
 import type { TextKind } from "./texts.js";
 import type { Tool } from "./tool.js";
 import type { World } from "./world.js";
@@ -15,6 +16,8 @@ import type { World } from "./world.js";
 export type News =
   | "none"
   | "some"
+  /** That a question went over to a person: the log says so, and not what was said about it. */
+  | "handedOver"
   /** That this call was called off: its sub-agents go with it. */
   | { readonly closed: Tool }
   /** That this call was made for one that had been called off. */
@@ -63,14 +66,15 @@ export function change(run: Run, event: Event, world: World): News {
       );
     case "replied":
       return on(run, body.reply.call, REMARK, world, (tool) => {
-        const news = tool.isOpen() && reply(tool, body.reply, run.id, world.effects);
+        if (!tool.isOpen()) {
+          return body.reply.verdict === "denied" && tool.deny(world.settings);
+        }
+        const news = reply(tool, body.reply, run.id, world.effects);
         if (news) decided(tool, body.reply.verdict, world.settings);
         return news;
       });
     case "tasks":
-      if (world.tasks.replace(run.id, run.epoch, body.tasks)) {
-        run.tell({ type: "tasks", tasks: body.tasks }, world);
-      }
+      listed(run, body.tasks, world);
       return "some";
     case "usage":
       return used(run, body.usage, world);
@@ -155,9 +159,12 @@ function called(run: Run, call: Call, world: World): News {
   if (!tool.called) run.texts.close(run.id, world.effects);
   const open = tool.isOpen();
   const adopted = tool.parent === undefined && call.parent !== undefined;
+  const wasListed = tasksOf(tool) !== undefined;
   const news = take(tool, call, world.settings);
   const closed = open && takesChildrenAlong(tool);
   show(run, tool, world);
+  const tasks = wasListed ? undefined : tasksOf(tool);
+  if (tasks !== undefined) listed(run, tasks, world);
   if (adopted && call.parent !== undefined) {
     run.table.adopt(call.parent, tool);
     // Whatever the sub-agent of a call that was called off still begins goes, too.
@@ -165,6 +172,17 @@ function called(run: Run, call: Call, world: World): News {
     if (parent !== undefined && takesChildrenAlong(parent)) return { doomed: tool };
   }
   return closed ? { closed: tool } : newsIf(news);
+}
+
+/** The list of tasks that a call writes. That of a sub-agent is its own. */
+function tasksOf({ name, input, parent }: Tool): readonly Task[] | undefined {
+  if (name === undefined || input === undefined || parent !== undefined) return undefined;
+  return written(name, input);
+}
+
+/** Takes the list of tasks. A list that is told as a call and by itself is shown once. */
+function listed(run: Run, tasks: readonly Task[], world: World): void {
+  if (world.tasks.replace(run.id, run.epoch, tasks)) run.tell({ type: "tasks", tasks }, world);
 }
 
 /** Takes what is known about a call. Tells whether any of it is new. */
@@ -264,7 +282,9 @@ function on(
   const tool = run.table.find(run.id, call, run.turn, purpose);
   const news = apply(tool);
   show(run, tool, world);
-  return news && takesChildrenAlong(tool) ? { closed: tool } : newsIf(news);
+  if (!news) return "none";
+  if (tool.settled === "handed_over") return "handedOver";
+  return takesChildrenAlong(tool) ? { closed: tool } : "some";
 }
 
 /**

@@ -197,7 +197,8 @@ export class Run {
       this.counts.repeated += 1;
       return;
     }
-    this.emit(before, event, origin, world);
+    const handedOver = news === "handedOver" && origin === "source";
+    this.emit(before, handedOver ? asHandedOver(event) : event, origin, world);
     if (typeof news === "object") {
       if ("closed" in news) closeChildren(this, news.closed, event.at, origin, world);
       else closeBranch(this, news.doomed, event.at, origin, world);
@@ -229,6 +230,17 @@ export class Run {
 export function earliest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
+}
+
+/**
+ * The log says that a question was handed over, so that whoever reads it need not know which tools
+ * ask a person, and keeps what the host made of the person's answer to itself.
+ */
+function asHandedOver(event: Event): Event {
+  const { body } = event;
+  if (body.type !== "result") return event;
+  const { call, name, reason } = body.result;
+  return { ...event, body: { type: "result", result: { call, name, reason, how: "handed_over" } } };
 }
 
 /** Whether an event decides how the run ends, and how long tools may take to finish. */

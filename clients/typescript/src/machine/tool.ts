@@ -2,15 +2,20 @@
  * One call: what is known about it, and the status that follows from it.
  *
  * Facts only grow, so the order in which they come does not matter: a call is running if it was
- * said to have begun, whenever that was said. What is settled stays settled.
+ * said to have begun, whenever that was said. The first answer settles a call. Behind it only two
+ * facts count, and both say what the answer was: that the call was denied, and which tool it is (a
+ * denial of a question is a hand-over). So a settled status moves in one direction, from `failed`
+ * or `interrupted` to `denied` to `handed_over`, and never behind the end of its run.
+ *
+ * What a text says decides nothing: it is in whatever language its author speaks.
  */
 
 import type { Change, ToolRef } from "../effect.js";
-import type { ToolResult } from "../event.js";
+import type { How, ToolResult } from "../event.js";
 import { standIn } from "../placeholder.js";
 import type { Settings } from "../settings.js";
 import { type Reason, type Status, isFinal, ofHow } from "../status.js";
-import { isLonger } from "../text.js";
+import { trimStart } from "../text.js";
 import { Json } from "../value.js";
 import { type Asked, isOpen, showAsks } from "./asks.js";
 
@@ -40,7 +45,12 @@ export class Tool {
   called = false;
   begun = false;
   odd = false;
+  /** The final status that follows from the facts. */
   settled: Status | undefined;
+  /** How it ended, as its source says. None for a call that the machine closed. */
+  #how: How | undefined;
+  /** Somebody said no. */
+  #denied = false;
   /** A denial that came before the name: what it means depends on the tool. */
   #denial: ToolResult | undefined;
   /** What a user interface knows already. */
@@ -90,30 +100,49 @@ export class Tool {
     const denial = this.#denial;
     this.#denial = undefined;
     if (denial !== undefined) this.answer(denial, settings);
+    else this.#judge(settings);
   }
 
-  /** Takes an answer, the first one. Tells whether it was the first. */
+  /**
+   * Takes an answer, the first one, or a later one that says that the call was denied or handed
+   * over. Tells whether it says anything new.
+   */
   answer(result: ToolResult, settings: Settings): boolean {
-    if (this.settled !== undefined) return false;
+    const { how } = result;
+    if (this.settled !== undefined) {
+      if (how === "denied") return this.deny(settings);
+      return how === "handed_over" && this.#handOver();
+    }
     if (this.#denial !== undefined) {
       // Only whoever closed the call says more about it by now.
       if (result.reason === undefined) return false;
-      this.close(ofHow(result.how).status, result.reason);
+      this.close(ofHow(how).status, result.reason);
       return true;
     }
     this.named(result.name, settings);
-    const { how, content } = result;
-    const denied = how === "denied" || (how === "error" && soundsDenied(content));
-    // What a denial means depends on the tool.
-    if (denied && this.name === undefined) {
+    if (how === "denied" && this.name === undefined) {
       this.#denial = result;
       return true;
     }
     const { status, reason = result.reason } = ofHow(how);
-    const handedOver = status === "handed_over" || (denied && this.isInteractive(settings));
-    if (handedOver) this.#settle("handed_over", reason, undefined);
-    else this.#settle(status, reason, content);
+    this.#settle(status, reason, status === "handed_over" ? undefined : result.content);
+    if (reason === undefined) {
+      this.#how = how;
+      this.#denied = how === "denied";
+    }
+    this.#judge(settings);
     return true;
+  }
+
+  /**
+   * Somebody said no to a call that has its answer: that is what the answer was about. Tells
+   * whether this changes anything.
+   */
+  deny(settings: Settings): boolean {
+    const before = this.settled;
+    this.#denied = true;
+    this.#judge(settings);
+    return this.settled !== before;
   }
 
   /**
@@ -154,7 +183,10 @@ export class Tool {
       const name = this.name ?? "unknown";
       tell({ type: "toolOpened", tool: this.reference(), name, parent, title });
     }
-    if (shown.status !== undefined && isFinal(shown.status)) return;
+    if (shown.status !== undefined && isFinal(shown.status)) {
+      this.#showCorrection(tell);
+      return;
+    }
     const delta = this.arguments.slice(shown.arguments);
     if (delta !== "" && !shown.ready) {
       tell({ type: "toolArguments", tool: this.reference(), delta });
@@ -177,6 +209,57 @@ export class Tool {
     }
   }
 
+  /** Tells that a call turned out to have ended otherwise than it was told. */
+  #showCorrection(tell: (change: Change) => void): void {
+    const status = this.status();
+    if (this.#shown.status === status) return;
+    this.#shown.status = status;
+    const { reason } = this;
+    tell({
+      type: "toolCorrected",
+      tool: this.reference(),
+      status,
+      reason,
+      content: this.told(),
+    });
+  }
+
+  /** The status of a call that was answered, by everything that is known by now. */
+  #judge(settings: Settings): void {
+    if (!this.#isExplained()) return;
+    if (this.#isHandedOver(settings)) this.#handOver();
+    else if (this.#denied) this.settled = "denied";
+  }
+
+  /** Whether more can be said about what came back. */
+  #isExplained(): boolean {
+    return this.#how === "error" || this.#how === "interrupted" || this.#how === "denied";
+  }
+
+  /**
+   * A person took the question over: so it stays, and what the person said is nobody else's
+   * business. Tells whether this changes anything.
+   */
+  #handOver(): boolean {
+    if (!this.#isExplained()) return false;
+    this.#how = "handed_over";
+    this.settled = "handed_over";
+    this.content = undefined;
+    return true;
+  }
+
+  /**
+   * Whether a person took the question over. The agent hears of that as an error, in words of its
+   * host's own. Its own errors are those of a call that was not accepted, and of one that somebody
+   * had allowed to run.
+   */
+  #isHandedOver(settings: Settings): boolean {
+    if (!this.isInteractive(settings)) return false;
+    if (this.#denied) return true;
+    const allowed = this.asks.some((asked) => asked.verdict === "allowed");
+    return this.#how === "error" && !allowed && !isNotAccepted(this.content);
+  }
+
   #settle(status: Status, reason: Reason | undefined, content: Json | undefined): void {
     if (this.settled !== undefined) return;
     this.settled = status;
@@ -186,22 +269,15 @@ export class Tool {
   }
 }
 
-/** How long a denial may be, in bytes. */
-const LONGEST = 600;
-const PHRASES = [
-  "denied",
-  "declined",
-  "rejected",
-  "handed over",
-  "handled by",
-  "doesn't want to proceed",
-  "user answered",
-  "waiting for the user",
-];
-
-/** Whether an error is a denial in disguise. */
-function soundsDenied(content: Json | undefined): boolean {
-  if (content === undefined || isLonger(content.raw, LONGEST)) return false;
-  const text = content.plain().toLowerCase();
-  return PHRASES.some((phrase) => text.includes(phrase));
+/**
+ * Whether the agent itself refused the call before anybody was asked: Claude Code marks what it
+ * says then, and names the kind of error where its arguments are wrong.
+ */
+function isNotAccepted(content: Json | undefined): boolean {
+  if (content === undefined) return false;
+  const said = trimStart(content.plain());
+  const text = said.startsWith("Error:") ? trimStart(said.slice("Error:".length)) : said;
+  return MARKS.some((mark) => text.startsWith(mark));
 }
+
+const MARKS = ["<tool_use_error>", "InputValidationError"];

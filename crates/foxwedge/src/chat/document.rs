@@ -18,7 +18,8 @@ impl Collected {
             Change::ToolOpened { tool, name, .. } => {
                 self.calls.push((tool.clone(), name.clone(), Status::Pending, None));
             }
-            Change::ToolSettled { tool, status, reason, .. } => {
+            Change::ToolSettled { tool, status, reason, .. }
+            | Change::ToolCorrected { tool, status, reason, .. } => {
                 if let Some(call) = self.calls.iter_mut().rev().find(|call| call.0 == *tool) {
                     (call.2, call.3) = (*status, *reason);
                 }

@@ -111,7 +111,8 @@ impl Lines {
                     seen.about = about(seen.title.as_deref(), Some(input));
                 }
             }
-            Change::ToolSettled { tool, status, reason, content } => {
+            Change::ToolSettled { tool, status, reason, content }
+            | Change::ToolCorrected { tool, status, reason, content } => {
                 self.end_line(written);
                 let line = self.settled(run, tool, (*status, *reason), content);
                 written.err.push_str(&line);

@@ -51,6 +51,7 @@ impl Times {
             }
             Change::ToolSettled { tool, .. } => self.call(run, tool).ended = now,
             Change::ToolStatus { .. }
+            | Change::ToolCorrected { .. }
             | Change::StepStarted { .. }
             | Change::StepEnded { .. }
             | Change::TextOpened(_)

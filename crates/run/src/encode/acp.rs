@@ -88,6 +88,9 @@ impl Voice {
                 self.open.remove(&tool.id);
                 sink.frame(self.update(tools::over(self.version, tool, settled)));
             }
+            Told::ToolCorrected(tool, settled) => {
+                sink.frame(self.update(tools::over(self.version, tool, settled)));
+            }
             Told::ToolsAvailable(tools) => {
                 sink.frame(self.own("tools_available", words::tools(tools)));
             }

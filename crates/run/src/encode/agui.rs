@@ -63,6 +63,10 @@ impl Voice {
             Told::Asked(tool, request) => sink.frame(asked(tool, request)),
             Told::Replied(tool, request, verdict) => sink.frame(replied(tool, request, verdict)),
             Told::ToolOver(tool, settled) => self.tool_over(tool, settled, sink),
+            // A second result would be a second message.
+            Told::ToolCorrected(tool, settled) => {
+                sink.frame(custom("tool-status", words::settled(of(tool), settled)));
+            }
             Told::ToolsAvailable(tools) => {
                 sink.frame(custom("tools-available", words::tools(tools)));
             }

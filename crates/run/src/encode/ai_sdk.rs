@@ -71,6 +71,10 @@ impl Voice {
                 self.unready.retain(|unready| unready.id != tool.id);
                 self.approvals.over(tool, settled, sink);
             }
+            // The state of the call and its approval have to agree, so they stay as they are.
+            Told::ToolCorrected(tool, settled) => {
+                sink.frame(data("tool-status", &tool.id, words::settled(of(tool), settled)));
+            }
             Told::ToolsAvailable(tools) => {
                 sink.frame(passing("tools-available", "tools", words::tools(tools)));
             }

@@ -8,7 +8,7 @@
 mod part;
 mod tool;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::{
     Activity, Ask, Change, Ended, Id, Json, Outcome, Problem, Reason, Started, Status, Summary,
@@ -50,6 +50,8 @@ pub(super) enum Told<'a> {
     Replied(&'a Tool, &'a Request, Verdict),
     /// Its arguments are ready and nobody is asked about it any more.
     ToolOver(&'a Tool, Settled<'a>),
+    /// It is over, and ended otherwise than was told.
+    ToolCorrected(&'a Tool, Settled<'a>),
     ToolsAvailable(&'a ToolsAvailable),
     Tasks(&'a Id, &'a [Task]),
     Usage(&'a Usage),
@@ -94,7 +96,7 @@ pub(super) struct Tracker {
     step: Option<u32>,
     parts: Vec<Part>,
     tools: HashMap<ToolRef, Tool>,
-    settled: HashSet<ToolRef>,
+    settled: HashMap<ToolRef, Tool>,
     /// The name that the last call with an id has.
     calls: HashMap<Id, Id>,
     cards: HashMap<Id, Id>,
@@ -126,7 +128,7 @@ impl Tracker {
             step: None,
             parts: Vec::new(),
             tools: HashMap::new(),
-            settled: HashSet::new(),
+            settled: HashMap::new(),
             calls: HashMap::new(),
             cards: HashMap::new(),
             names,
@@ -186,6 +188,10 @@ impl Tracker {
             Change::ToolSettled { tool, status, reason, content } => {
                 let settled = Settled { status: *status, reason: *reason, content };
                 self.tool_over(tool, settled, tell);
+            }
+            Change::ToolCorrected { tool, status, reason, content } => {
+                let settled = Settled { status: *status, reason: *reason, content };
+                self.tool_corrected(tool, settled, tell);
             }
             Change::ToolsAvailable(tools) => tell(Told::ToolsAvailable(tools)),
             Change::Tasks(tasks) => tell(Told::Tasks(&self.tasks, tasks)),
@@ -265,7 +271,7 @@ impl Tracker {
         title: Option<&str>,
         tell: Tell<'_>,
     ) {
-        if self.settled.contains(tool) || self.tools.contains_key(tool) {
+        if self.settled.contains_key(tool) || self.tools.contains_key(tool) {
             return;
         }
         let parent = parent.map(|call| self.called(call));
@@ -291,7 +297,7 @@ impl Tracker {
 
     fn asked(&mut self, tool: &ToolRef, ask: &Ask, tell: Tell<'_>) {
         let known = self.tools.get(tool).is_some_and(|tool| tool.has_asked(ask));
-        if self.settled.contains(tool) || known {
+        if self.settled.contains_key(tool) || known {
             return;
         }
         let name = match &ask.id {
@@ -303,8 +309,21 @@ impl Tracker {
 
     fn tool_over(&mut self, tool: &ToolRef, settled: Settled<'_>, tell: Tell<'_>) {
         self.with_tool(tool, tell, |tool, tell| tool.settle(settled, tell));
-        self.tools.remove(tool);
-        self.settled.insert(tool.clone());
+        if let Some(settled) = self.tools.remove(tool) {
+            self.settled.insert(tool.clone(), settled);
+        }
+    }
+
+    /// A call that is over ended otherwise. One that is not settled is settled by it.
+    fn tool_corrected(&mut self, tool: &ToolRef, settled: Settled<'_>, tell: Tell<'_>) {
+        match self.settled.get_mut(tool) {
+            None => self.tool_over(tool, settled, tell),
+            Some(known) if known.status == settled.status || !settled.status.is_final() => {}
+            Some(known) => {
+                known.status = settled.status;
+                tell(Told::ToolCorrected(known, settled));
+            }
+        }
     }
 
     /// The card's name: the same for the same id.

@@ -45,6 +45,8 @@ pub(super) struct Known {
     pub(super) asked: Asked,
     /// Somebody other than the person who was asked said no.
     pub(super) refused: bool,
+    /// It ended in an error, or may have run: that it was denied would say more.
+    pub(super) failed: bool,
     /// The model's provider runs it.
     pub(super) by_provider: bool,
     /// It has been told with its arguments.
@@ -63,6 +65,7 @@ impl Known {
             stage: Stage::Foretold,
             asked: Asked::Never,
             refused: false,
+            failed: false,
             by_provider: false,
             told: false,
             home,

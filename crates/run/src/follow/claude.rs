@@ -157,6 +157,8 @@ impl Reader for Claude {
             "result" => self.result(line, &fields),
             "control_request" => self.request(line, &fields),
             "control_cancel_request" => self.withdrawn(&fields),
+            // The decisions of its host may stand between the agent's own lines.
+            "control_response" if self.answers_agent(&fields) => self.host_response(&fields),
             "control_response" => self.response(&fields),
             "tool_progress" => self.progress(&fields),
             // Other lines say what these would say.

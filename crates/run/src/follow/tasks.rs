@@ -3,7 +3,7 @@
 use crate::{Id, Json, Task, TaskStatus, follow::fields::Fields};
 
 /// The whole list, if the tool is one that writes it whole.
-pub(super) fn written(tool: &str, input: &Json) -> Option<Vec<Task>> {
+pub(crate) fn written(tool: &str, input: &Json) -> Option<Vec<Task>> {
     match tool {
         "TodoWrite" | "todo_write" | "write_todos" => {}
         _ => return None,

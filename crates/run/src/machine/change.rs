@@ -3,7 +3,7 @@
 use super::{Run, TextKind, Tool, World, table::Purpose};
 use crate::{
     AskKind, Body, Call, CallRef, Change, Effect, Event, How, Id, Json, Reason, Settings, Status,
-    Text, ToolResult, ToolsAvailable, Turn, Usage, Verdict, Warning,
+    Task, Text, ToolResult, ToolsAvailable, Turn, Usage, Verdict, Warning, follow::tasks::written,
 };
 
 /// What an event says that was not known.
@@ -13,6 +13,8 @@ pub(super) enum News {
     None,
     /// Something.
     Some,
+    /// That a question went over to a person: the log says so, and not what was said about it.
+    HandedOver,
     /// That this call was called off: its sub-agents go with it.
     Closed(usize),
     /// That this call was made for one that had been called off.
@@ -54,16 +56,17 @@ impl Run {
                 tool.is_open() && tool.ask(ask, around.run, around.effects)
             }),
             Body::Replied(reply) => self.on(&reply.call, Purpose::Remark, world, |tool, around| {
-                let news = tool.is_open() && tool.reply(reply, around.run, around.effects);
+                if !tool.is_open() {
+                    return reply.verdict == Verdict::Denied && tool.deny(around.settings);
+                }
+                let news = tool.reply(reply, around.run, around.effects);
                 if news {
                     tool.decided(reply.verdict, seq, around.settings);
                 }
                 news
             }),
             Body::Tasks(tasks) => {
-                if world.tasks.replace(&self.id, self.epoch, tasks) {
-                    self.tell(Change::Tasks(tasks.clone()), world);
-                }
+                self.tasks(tasks, world);
                 News::Some
             }
             Body::Usage(usage) => self.used(usage, world),
@@ -91,6 +94,13 @@ impl Run {
                 }
                 News::Some
             }
+        }
+    }
+
+    /// Takes the list of tasks. A list that is told as a call and by itself is shown once.
+    fn tasks(&self, tasks: &[Task], world: &mut World<'_>) {
+        if world.tasks.replace(&self.id, self.epoch, tasks) {
+            self.tell(Change::Tasks(tasks.to_vec()), world);
         }
     }
 
@@ -141,9 +151,13 @@ impl Run {
         }
         let open = tool.is_open();
         let adopted = tool.parent.is_none() && call.parent.is_some();
+        let listed = tool.tasks().is_some();
         let news = tool.call(call, seq, world.settings);
         let closed = open && takes_children_along(tool);
         show(&self.id, tool, world);
+        if let Some(tasks) = tool.tasks().filter(|_| !listed) {
+            self.tasks(&tasks, world);
+        }
         if let (true, Some(parent)) = (adopted, &call.parent) {
             self.table.adopt(parent, place);
             if self.was_called_off(parent) {
@@ -181,7 +195,7 @@ impl Run {
         match news {
             // Its sub-agents' calls are closed by the end, too, each by itself.
             News::Closed(_) if result.reason == Some(Reason::RunEnded) => News::Some,
-            News::None | News::Some | News::Closed(_) | News::Doomed(_) => news,
+            News::None | News::Some | News::HandedOver | News::Closed(_) | News::Doomed(_) => news,
         }
     }
 
@@ -214,7 +228,12 @@ impl Run {
         let (run, settings) = (&self.id, world.settings);
         let news = change(tool, &mut Around { run, settings, effects: world.effects });
         show(&self.id, tool, world);
-        if news && takes_children_along(tool) { News::Closed(place) } else { news.into() }
+        match tool.settled {
+            _ if !news => News::None,
+            Some(Status::HandedOver) => News::HandedOver,
+            _ if takes_children_along(tool) => News::Closed(place),
+            _ => News::Some,
+        }
     }
 }
 
@@ -237,6 +256,14 @@ impl Around<'_> {
 }
 
 impl Tool {
+    /// The list of tasks that it writes. That of a sub-agent is its own.
+    fn tasks(&self) -> Option<Vec<Task>> {
+        match (&self.name, &self.input, &self.parent) {
+            (Some(name), Some(input), None) => written(name, input),
+            (Some(_) | None, _, _) => None,
+        }
+    }
+
     /// Takes what is known about a call. Tells whether any of it is new.
     fn call(&mut self, call: &Call, seq: u64, settings: &Settings) -> bool {
         let before = self.known();

@@ -8,8 +8,8 @@ use super::{
     texts::Texts,
 };
 use crate::{
-    Body, Change, Effect, Ended, Event, Id, Outcome, Problem, Started, Summary, ToolsAvailable,
-    Usage, Warning,
+    Body, Change, Effect, Ended, Event, How, Id, Outcome, Problem, Started, Summary,
+    ToolsAvailable, Usage, Warning,
 };
 
 /// A run that has begun.
@@ -306,7 +306,7 @@ impl Run {
         };
     }
 
-    fn accept(&mut self, event: Event, origin: Origin, world: &mut World<'_>) {
+    fn accept(&mut self, mut event: Event, origin: Origin, world: &mut World<'_>) {
         let refused = match &self.phase {
             Phase::Running => false,
             Phase::Stopping { .. } => {
@@ -333,9 +333,12 @@ impl Run {
         }
         let at = event.at;
         let decided = decision(&event.body);
+        if news == News::HandedOver && origin == Origin::Source {
+            hand_over(&mut event.body);
+        }
         self.emit(before, event, origin, world);
         match news {
-            News::None | News::Some => {}
+            News::None | News::Some | News::HandedOver => {}
             News::Closed(place) => self.close_children(place, at, origin, world),
             News::Doomed(place) => self.close_branch(place, at, origin, world),
         }
@@ -378,6 +381,15 @@ impl Run {
 
     pub(super) fn drop_early(&mut self) {
         self.counts.late += self.order.close() as u64;
+    }
+}
+
+/// The log says that a question was handed over, so that whoever reads it need not know which tools
+/// ask a person, and keeps what the host made of the person's answer to itself.
+fn hand_over(body: &mut Body) {
+    if let Body::Result(result) = body {
+        result.how = How::HandedOver;
+        result.content = None;
     }
 }
 

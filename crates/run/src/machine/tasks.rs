@@ -15,15 +15,16 @@ impl Tasks {
         &self.list
     }
 
-    /// Takes a list, unless a newer run has written one. Tells whether it was taken.
+    /// Takes a list, unless a newer run has written one. Tells whether that changes anything.
     pub(super) fn replace(&mut self, run: &Id, epoch: u64, tasks: &[Task]) -> bool {
         if epoch < self.epoch {
             return false;
         }
+        let same = self.run.as_ref() == Some(run) && self.list == tasks;
         self.list = tasks.to_vec();
         self.run = Some(run.clone());
         self.epoch = epoch;
-        true
+        !same
     }
 
     /// What was under way is done, or waits. Only for the run that wrote them. Tells whether

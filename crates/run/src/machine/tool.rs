@@ -1,12 +1,17 @@
 //! One call: what is known about it, and the status that follows from it.
 //!
 //! Facts only grow, so the order in which they come does not matter: a call is running if it was
-//! said to have begun, whenever that was said. What is settled stays settled.
+//! said to have begun, whenever that was said. The first answer settles a call. Behind it only two
+//! facts count, and both say what the answer was: that the call was denied, and which tool it is
+//! (a denial of a question is a hand-over). So a settled status moves in one direction, from
+//! `failed` or `interrupted` to `denied` to `handed_over`, and never behind the end of its run.
+//!
+//! What a text says decides nothing: it is in whatever language its author speaks.
 
 use foxwedge_core::{Language, Missing, interrupted, words};
 
 use super::asks::Asked;
-use crate::{Change, How, Id, Json, Reason, Settings, Status, ToolRef, ToolResult};
+use crate::{Change, How, Id, Json, Reason, Settings, Status, ToolRef, ToolResult, Verdict};
 
 /// What stands for the answer of a question that went over to a person. What the person said
 /// goes to whoever asked, and never in here.
@@ -41,7 +46,12 @@ pub struct Tool {
     pub(super) called: bool,
     pub(super) begun: bool,
     pub(super) odd: bool,
+    /// The final status that follows from the facts.
     pub(super) settled: Option<Status>,
+    /// How it ended, as its source says. None for a call that the machine closed.
+    how: Option<How>,
+    /// Somebody said no.
+    denied: bool,
     /// A denial that came before the name: what it means depends on the tool.
     denial: Option<Box<ToolResult>>,
     /// The places in the log where it was called and where it was settled.
@@ -128,15 +138,28 @@ impl Tool {
             return;
         }
         self.name = name.cloned();
-        if let Some(denial) = self.denial.take() {
-            self.answer(&denial, self.answered, settings);
+        match self.denial.take() {
+            Some(denial) => {
+                self.answer(&denial, self.answered, settings);
+            }
+            None => self.judge(settings),
         }
     }
 
-    /// Takes an answer, the first one. Tells whether it was the first.
+    /// Takes an answer, the first one, or a later one that says that the call was denied or handed
+    /// over. Tells whether it says anything new.
     pub(super) fn answer(&mut self, result: &ToolResult, place: u64, settings: &Settings) -> bool {
         if self.settled.is_some() {
-            return false;
+            return match result.how {
+                How::Denied => self.deny(settings),
+                How::HandedOver => self.hand_over(),
+                How::Ok
+                | How::Error
+                | How::TimedOut
+                | How::Cancelled
+                | How::Interrupted
+                | How::Skipped => false,
+            };
         }
         if self.denial.is_some() {
             // Only whoever closed the call says more about it by now.
@@ -145,23 +168,76 @@ impl Tool {
             return true;
         }
         self.named(result.name.as_ref(), settings);
-        let denied = result.how == How::Denied
-            || result.how == How::Error && self.sounds_denied(result.content.as_ref());
-        if denied && self.name.is_none() {
-            // What a denial means depends on the tool.
+        if result.how == How::Denied && self.name.is_none() {
             self.denial = Some(Box::new(result.clone()));
             self.answered = place;
             return true;
         }
-        let handed_over = denied && self.is_interactive(settings);
-        let (status, content) = match result.how.status() {
-            Status::HandedOver => (Status::HandedOver, None),
-            _ if handed_over => (Status::HandedOver, None),
-            status => (status, result.content.clone()),
-        };
-        let reason = result.how.reason().or(result.reason);
+        let (status, reason) = (result.how.status(), result.how.reason().or(result.reason));
+        let content = result.content.clone().filter(|_| status != Status::HandedOver);
         self.settle(status, reason, content, place);
+        if reason.is_none() {
+            self.how = Some(result.how);
+            self.denied = result.how == How::Denied;
+        }
+        self.judge(settings);
         true
+    }
+
+    /// Somebody said no to a call that has its answer: that is what the answer was about. Tells
+    /// whether this changes anything.
+    pub(super) fn deny(&mut self, settings: &Settings) -> bool {
+        let before = self.settled;
+        self.denied = true;
+        self.judge(settings);
+        self.settled != before
+    }
+
+    /// A person took the question over: so it stays, and what the person said is nobody else's
+    /// business. Tells whether this changes anything.
+    fn hand_over(&mut self) -> bool {
+        let fits = matches!(self.how, Some(How::Error | How::Interrupted | How::Denied));
+        if fits {
+            self.how = Some(How::HandedOver);
+            self.settled = Some(Status::HandedOver);
+            self.content = None;
+        }
+        fits
+    }
+
+    /// The status of a call that was answered, by everything that is known by now.
+    fn judge(&mut self, settings: &Settings) {
+        match self.how {
+            Some(How::Error | How::Interrupted | How::Denied) if self.is_handed_over(settings) => {
+                self.hand_over();
+            }
+            Some(How::Error | How::Interrupted) if self.denied => {
+                self.settled = Some(Status::Denied);
+            }
+            Some(
+                How::Ok
+                | How::Error
+                | How::Denied
+                | How::TimedOut
+                | How::Cancelled
+                | How::Interrupted
+                | How::Skipped
+                | How::HandedOver,
+            )
+            | None => {}
+        }
+    }
+
+    /// Whether a person took the question over. The agent hears of that as an error, in words of
+    /// its host's own. Its own errors are those of a call that was not accepted, and of one that
+    /// somebody had allowed to run.
+    fn is_handed_over(&self, settings: &Settings) -> bool {
+        if !self.is_interactive(settings) {
+            return false;
+        }
+        let allowed = || self.asks.iter().any(|asked| asked.verdict == Some(Verdict::Allowed));
+        let is_own = || self.content.as_ref().is_some_and(is_not_accepted) || allowed();
+        self.denied || self.how == Some(How::Error) && !is_own()
     }
 
     /// The end of it, as [`Tool::closed`] said before anybody was sent away. A denial whose tool
@@ -190,7 +266,7 @@ impl Tool {
         }
     }
 
-    pub(super) fn settle(
+    fn settle(
         &mut self,
         status: Status,
         reason: Option<Reason>,
@@ -222,27 +298,6 @@ impl Tool {
         self.name.as_ref().is_some_and(|name| settings.interactive.contains(name))
     }
 
-    /// Whether an error is a denial in disguise. Only asked where it matters: for a tool that
-    /// asks a person, or for one whose name we do not know yet.
-    fn sounds_denied(&self, content: Option<&Json>) -> bool {
-        const PHRASES: [&str; 8] = [
-            "denied",
-            "declined",
-            "rejected",
-            "handed over",
-            "handled by",
-            "doesn't want to proceed",
-            "user answered",
-            "waiting for the user",
-        ];
-        const LONGEST: usize = 600;
-        let Some(content) = content.filter(|content| content.raw().len() <= LONGEST) else {
-            return false;
-        };
-        let text = content.plain().to_lowercase();
-        PHRASES.iter().any(|phrase| text.contains(phrase))
-    }
-
     /// Tells what a user interface does not know yet, in the order it needs. An answer without
     /// its call is not shown before the end (`last`).
     pub(super) fn show(&mut self, last: bool, mut tell: impl FnMut(Change)) {
@@ -260,7 +315,7 @@ impl Tool {
             });
         }
         if self.shown.status.is_some_and(Status::is_final) {
-            return;
+            return self.show_correction(tell);
         }
         let rest = self.arguments.get(self.shown.arguments..).unwrap_or("");
         if !rest.is_empty() && !self.shown.ready {
@@ -284,4 +339,24 @@ impl Tool {
             tell(Change::ToolStatus { tool, status });
         }
     }
+
+    /// Tells that a call turned out to have ended otherwise than it was told.
+    fn show_correction(&mut self, mut tell: impl FnMut(Change)) {
+        let status = self.status();
+        if self.shown.status != Some(status) {
+            self.shown.status = Some(status);
+            let (tool, reason, content) = (self.reference(), self.reason, self.told());
+            tell(Change::ToolCorrected { tool, status, reason, content });
+        }
+    }
+}
+
+/// Whether the agent itself refused the call before anybody was asked: Claude Code marks what it
+/// says then, and names the kind of error where its arguments are wrong.
+fn is_not_accepted(content: &Json) -> bool {
+    const MARKS: [&str; 2] = ["<tool_use_error>", "InputValidationError"];
+    let text = content.plain();
+    let text = text.trim_start();
+    let text = text.strip_prefix("Error:").map_or(text, str::trim_start);
+    MARKS.iter().any(|mark| text.starts_with(mark))
 }

@@ -121,8 +121,24 @@ fn life(teller: &mut Teller<'_>, which: CallRef, name: &str, parent: Option<Id>)
         let content = json(r#""12 %""#);
         told.push(teller.event(Body::Progress { call: which.clone(), content }));
     }
-    told.extend(ending(teller, which, name));
+    told.extend(ending(teller, which.clone(), name));
+    if teller.random.chance(15) {
+        told.push(belated_no(teller, which));
+    }
     told
+}
+
+/// Somebody says that a call was denied, behind whatever it answered.
+fn belated_no(teller: &mut Teller<'_>, which: CallRef) -> Event {
+    let body = if teller.random.chance(70) {
+        let (name, content) = (None, teller.random.chance(30).then(|| json(r#""no""#)));
+        let how = if teller.random.chance(85) { How::Denied } else { How::HandedOver };
+        Body::Result(ToolResult { call: which, name, how, reason: None, content })
+    } else {
+        let (id, verdict) = (None, Verdict::Denied);
+        Body::Replied(Reply { call: which, id, verdict, answer: None })
+    };
+    teller.event(body)
 }
 
 fn asking(teller: &mut Teller<'_>, which: &CallRef, name: &str) -> Vec<Event> {
@@ -184,17 +200,15 @@ fn content(teller: &mut Teller<'_>, how: How) -> Option<Json> {
         r#"{"exit":0,"out":"\ud83d\ude00"}"#,
         "17",
     ];
-    const ERRORS: [&str; 3] = [
+    const ERRORS: [&str; 6] = [
         r#""no such file""#,
         r#""The user denied the call""#,
-        r#"[{"type":"text","text":"User ANSWERED: a"}]"#,
+        r#"[{"type":"text","text":"\u95ee\u9898\u5df2\u4ea4\u7531\u754c\u9762"}]"#,
+        r#""<tool_use_error>InputValidationError: questions</tool_use_error>""#,
+        r#"[{"type":"text","text":" InputValidationError: [{}]"}]"#,
+        r#""Error: InputValidationError""#,
     ];
     let texts: &[&str] = if how == How::Ok { &PLAIN } else { &ERRORS };
     let text: &str = teller.random.pick::<&str>(texts);
-    if how != How::Ok && teller.random.chance(10) {
-        // Too long for a denial, or just not.
-        let length = 188 + teller.random.below(16);
-        return Some(Json::string(&format!("denied {}", "\u{20ac}".repeat(length))));
-    }
     teller.random.chance(80).then(|| json(text))
 }

@@ -28,6 +28,7 @@ mod at_least {
     pub(super) const NAMELESS: usize = 104_000;
     pub(super) const QUESTIONS: usize = 180_000;
     pub(super) const CRASH: usize = 218_000;
+    pub(super) const DENIALS: usize = 1_000;
 
     const _: () = assert!(
         TWO_LOGS
@@ -141,6 +142,18 @@ fn whoever_asks_gets_one_answer() {
     let of_denial = [[3, 5], [2, 5], [4, 5], [1, 3], [1, 2], [1, 4]];
     let rivals = [[7, 8], [6, 8]].into_iter().chain(of_denial).map(Vec::from).collect();
     check(Story { held: bound(1, 3), rivals, ..Story::of(events) }, at_least::QUESTIONS);
+}
+
+#[test]
+fn a_denial_says_the_same_before_and_behind_what_it_denied() {
+    let events = source(
+        "A",
+        "start; call a; error a x; denied a; call q name=AskUserQuestion; error q y; denied q; \
+         end completed fine",
+    );
+    // Which text is kept is decided by whoever comes first, and so is whether a question was open.
+    let rivals = vec![vec![2, 3], vec![4, 5], vec![4, 6], vec![5, 6]];
+    check(Story { held: 1, rivals, ..Story::of(events) }, at_least::DENIALS);
 }
 
 #[test]

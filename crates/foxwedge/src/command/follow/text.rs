@@ -144,6 +144,10 @@ impl Text {
                 self.call(run, tool, (*status, *reason), span, Some(content));
                 self.calls.settle(run, tool);
             }
+            // Lines are only ever added: this one says what became of the call after all.
+            Change::ToolCorrected { tool, status, reason, content } => {
+                self.call(run, tool, (*status, *reason), None, Some(content));
+            }
             Change::Tasks(tasks) => self.tasks(tasks),
             Change::Activity(activity) => {
                 let (kind, gist) = (clean(&activity.kind), draw::gist(&activity.content));

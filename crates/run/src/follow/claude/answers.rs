@@ -10,14 +10,15 @@ use crate::{
     },
 };
 
-/// How the agent says that somebody called it off. The first one is also a line of its own.
-const INTERRUPTED: [&str; 3] = [
-    "[Request interrupted by user",
+/// What the agent writes when somebody called it off, as a result or as a line of its own.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
+/// What the agent itself writes for a call that was not allowed, in versions that do not say so in
+/// a field. Only where no field of the stream says anything else.
+const REJECTED: [&str; 2] = [
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
 ];
-
-/// How it says that nobody allowed a call, where it does not say so in a word.
 const NOT_GRANTED: [&str; 2] = ["Claude requested permissions to", "you haven't granted it yet"];
 
 impl Claude {
@@ -59,13 +60,20 @@ impl Claude {
         let number = self.tale.calls.mention(id.as_ref(), turn);
         let details = line.object("tool_use_result");
         let Some(known) = self.tale.calls.get(number) else { return };
-        let how = how(known, block, &Meta::of(line, id.as_ref()), details.as_ref());
+        let meta = Meta::of(line, id.as_ref());
+        if block.is_true("is_error") && says(block).starts_with(INTERRUPTED) {
+            self.interrupted = true;
+        }
+        let how = how(known, block, &meta, details.as_ref(), self.interrupted);
         let (call, name) = (known.call.clone(), known.name.clone());
         self.reply_by_result(number, how, details.as_ref());
         let content = block.json("content");
         let result = ToolResult { call, name: name.clone(), how, reason: None, content };
         self.tale.tell(Body::Result(result));
         self.tale.calls.settle(number);
+        if let Some(known) = self.tale.calls.get_mut(number) {
+            known.failed = matches!(how, How::Error | How::Interrupted);
+        }
         if let (Some(input), Some(name), How::Ok) = (self.task_calls.remove(&number), name, how)
             && let Some(tasks) = self.tasks.changed(&name, &input, details.as_ref())
         {
@@ -96,7 +104,7 @@ impl Claude {
 
     /// Words that stand where the user's do: a prompt that is repeated, or a remark of the agent.
     fn note(&mut self, text: String, line: &Fields<'_>) {
-        if text.starts_with(INTERRUPTED[0]) {
+        if text.starts_with(INTERRUPTED) {
             self.interrupted = true;
         }
         let is_prompt = line.is_true("isReplay") && !line.is_true("isSynthetic");
@@ -133,32 +141,45 @@ impl Meta {
     }
 }
 
-fn how(known: &Known, block: &Fields<'_>, meta: &Meta, details: Option<&Fields<'_>>) -> How {
+/// How a call ended, by the fields of the stream. What the result says is asked last, and only for
+/// what the agent itself writes: the words of a host or a tool mean nothing here.
+fn how(
+    known: &Known,
+    block: &Fields<'_>,
+    meta: &Meta,
+    details: Option<&Fields<'_>>,
+    interrupted: bool,
+) -> How {
     if !block.is_true("is_error") {
         let cut = details.is_some_and(|details| details.is_true("interrupted"));
         return if cut { How::Interrupted } else { How::Ok };
     }
-    let text = block.json("content").map(|content| content.plain()).unwrap_or_default();
-    let called_off = INTERRUPTED.iter().any(|words| text.starts_with(words))
-        || (meta.not_run.as_deref() == Some("user-rejected") && meta.decision.is_none());
+    let decision = meta.decision.as_deref();
+    let rejected = decision == Some("reject") || meta.not_run.as_deref() == Some("permission-rule");
+    let called_off = meta.not_run.as_deref() == Some("user-rejected") && decision.is_none();
     match &known.asked {
-        Asked::Replied(Verdict::Denied) => return How::Denied,
-        // Nobody had decided yet: it never ran.
-        Asked::Replied(Verdict::Cancelled) if called_off => return How::Cancelled,
+        _ if known.refused || rejected => How::Denied,
+        Asked::Replied(Verdict::Denied) => How::Denied,
+        // The request was taken back before anybody had decided: it never ran.
+        Asked::Replied(Verdict::Cancelled) => How::Cancelled,
         // A request that was not taken back had its answer, and the answer was no.
-        Asked::Open(_) if called_off => return How::Denied,
-        Asked::Never
-        | Asked::Open(_)
-        | Asked::Replied(Verdict::Allowed | Verdict::Answered | Verdict::Cancelled) => {}
+        Asked::Open(_) if called_off => How::Denied,
+        _ if called_off => How::Interrupted,
+        _ if decision.is_some() => How::Error,
+        _ if interrupted => How::Interrupted,
+        Asked::Never | Asked::Open(_) | Asked::Replied(Verdict::Allowed | Verdict::Answered) => {
+            said(&says(block))
+        }
     }
-    let rejected = meta.decision.as_deref() == Some("reject")
-        || meta.not_run.as_deref() == Some("permission-rule")
-        || NOT_GRANTED.iter().all(|words| text.contains(words));
-    if known.refused || rejected {
-        How::Denied
-    } else if called_off {
-        How::Interrupted
-    } else {
-        How::Error
-    }
+}
+
+/// How a call ended if no field says it.
+fn said(text: &str) -> How {
+    let rejected = REJECTED.iter().any(|words| text.starts_with(words));
+    let not_granted = NOT_GRANTED.iter().all(|words| text.contains(words));
+    if rejected || not_granted { How::Denied } else { How::Error }
+}
+
+fn says(block: &Fields<'_>) -> String {
+    block.json("content").map(|content| content.plain()).unwrap_or_default()
 }

@@ -47,6 +47,8 @@ impl Claude {
                     self.requests.open.insert(id, Request::Hook { number });
                 }
             }
+            // The host's, between the agent's own lines.
+            "interrupt" => self.called_off(),
             // Tools of the host: what they are called with and answer is also told in lines.
             "mcp_message" => {}
             _ => self.tale.unknown(format!("control_request:{kind}"), line),
@@ -140,6 +142,12 @@ impl Claude {
         if request.as_deref() == Some("interrupt") {
             self.called_off();
         }
+    }
+
+    /// Whether a response is the host's: the agent has asked under its id.
+    pub(super) fn answers_agent(&self, fields: &Fields<'_>) -> bool {
+        let request = fields.object("response").and_then(|response| response.id("request_id"));
+        request.is_some_and(|id| self.requests.open.contains_key(&id))
     }
 
     /// The host answers the agent.

@@ -77,15 +77,20 @@ impl Claude {
         self.ending.queued = fields.number("queued_turn_count").unwrap_or(0);
     }
 
-    /// Calls that were not allowed and have no result of their own.
+    /// Calls that were not allowed. Those that have a result have one in the host's own words, which
+    /// say nothing to anybody else; this says what it was about.
     fn close_denied(&mut self, fields: &Fields<'_>) {
         let denials = fields.list("permission_denials").into_iter();
         let denied = denials.filter_map(|raw| Fields::read(raw.get())?.id("tool_use_id"));
         for id in denied.collect::<Vec<Id>>() {
             let number = self.tale.calls.find(Some(&id));
             let known = number.and_then(|number| self.tale.calls.get(number));
-            let is_open = known.is_some_and(|known| known.stage == Stage::Complete);
-            if let Some(number) = number.filter(|_| is_open) {
+            let tells = known.is_some_and(|known| match known.stage {
+                Stage::Complete => true,
+                Stage::Settled => known.failed,
+                Stage::Foretold | Stage::Writing => false,
+            });
+            if let Some(number) = number.filter(|_| tells) {
                 self.close(number, How::Denied);
             }
         }
@@ -108,6 +113,9 @@ impl Claude {
         let result = ToolResult { call, name, how, reason: None, content: None };
         self.tale.tell(Body::Result(result));
         self.tale.calls.settle(number);
+        if let Some(known) = self.tale.calls.get_mut(number) {
+            known.failed = false;
+        }
     }
 
     /// The agent says that it does nothing any more.

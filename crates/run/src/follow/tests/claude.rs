@@ -286,7 +286,19 @@ fn how_a_call_ended_is_said_by_whoever_knows() {
         ("", "cut", r#","tool_use_result":{"interrupted":true}"#, "Interrupted"),
         (plain, "broke", "", "Error"),
         (plain, "[Request interrupted by user for tool use]", "", "Interrupted"),
-        (plain, rejected, "", "Interrupted"),
+        (plain, rejected, "", "Denied"),
+        (
+            plain,
+            rejected,
+            r#","tool_result_meta":[{"id":"x","non_execution_kind":"user-rejected"}]"#,
+            "Interrupted",
+        ),
+        (
+            plain,
+            "broke",
+            r#","tool_result_meta":[{"id":"x","permission_decision":{"decision":"accept"}}]"#,
+            "Error",
+        ),
         (
             plain,
             "no",

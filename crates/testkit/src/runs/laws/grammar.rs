@@ -108,6 +108,7 @@ impl Grammar {
                 Ok(())
             }
             Change::ToolSettled { tool, status, .. } => self.tool_settled(tool, *status),
+            Change::ToolCorrected { tool, status, .. } => self.tool_corrected(tool, *status),
             Change::RunEnded { summary, .. } => self.ended(summary),
         }
     }
@@ -185,6 +186,18 @@ impl Grammar {
         Ok(())
     }
 
+    /// A settled call moves in one direction, and says more each time.
+    fn tool_corrected(&mut self, tool: &ToolRef, status: Status) -> Result<(), String> {
+        let worked = self.tools.get_mut(&(tool.call.clone(), tool.turn));
+        let worked = worked.ok_or_else(|| format!("{tool:?} was never opened"))?;
+        let before = std::mem::replace(&mut worked.status, status);
+        let fine = match (before, status) {
+            (Status::Failed | Status::Interrupted, Status::Denied | Status::HandedOver) => true,
+            (before, status) => before == Status::Denied && status == Status::HandedOver,
+        };
+        holds(fine, || format!("{tool:?} is corrected from {before:?} to {status:?}"))
+    }
+
     fn ended(&mut self, summary: &Summary) -> Result<(), String> {
         self.stage = Stage::After;
         holds(self.working == 0, || format!("{} calls are open at the end", self.working))?;
@@ -234,6 +247,8 @@ mod tests {
             "won" => Change::ToolStatus { tool, status: Status::Succeeded },
             "ok" => Change::ToolSettled { tool, status: Status::Succeeded, reason: None, content },
             "open" => Change::ToolSettled { tool, status: Status::Running, reason: None, content },
+            "bad" => Change::ToolSettled { tool, status: Status::Failed, reason: None, content },
+            "no" => Change::ToolCorrected { tool, status: Status::Denied, reason: None, content },
             "ask" => {
                 let (call, id, kind) = (CallRef::default(), Some(Id::from("r")), AskKind::Approval);
                 let ask = Ask { call, id, kind, prompt: None, choices: None };
@@ -273,6 +288,10 @@ mod tests {
             ("start, ok a", Some("was never opened")),
             ("start, call a, ok a, ok a", Some("is settled already")),
             ("start, call a, ok a, run a", Some("is settled already")),
+            ("start, call a, bad a, no a, end", None),
+            ("start, call a, no a", Some("is corrected from Pending to Denied")),
+            ("start, call a, ok a, no a", Some("is corrected from Succeeded to Denied")),
+            ("start, call a, bad a, no a, no a", Some("is corrected from Denied to Denied")),
             ("start, call a, won a", Some("goes from Pending to Succeeded, unsettled")),
             ("start, call a, run a, run a", Some("goes from Running to Running, unsettled")),
             ("start, call a, open a", Some("is settled as Running")),

@@ -1,6 +1,6 @@
 //! What one step may never do to what was known before it.
 
-use foxwedge_run::{Body, Flags, Input, Phase, Reason, Run, Session, Tool};
+use foxwedge_run::{Body, Flags, Input, Phase, Reason, Run, Session, Status, Tool};
 
 /// Compares a session before and behind a step: it is sound, and what was final still is.
 ///
@@ -86,8 +86,20 @@ fn holds_on(old: &Run, new: &Run) -> Result<(), String> {
 fn stays(old: &Tool, new: &Tool) -> bool {
     // That nobody called it is only known at the end.
     let reason = old.reason == new.reason || new.reason == Some(Reason::NeverCalled);
-    let final_ = old.status() == new.status() && old.content == new.content && reason;
+    let content = old.content == new.content || new.status() == Status::HandedOver;
+    let final_ = stands(old.status(), new.status()) && content && reason;
     old.call == new.call && (!old.status().is_final() || final_)
+}
+
+/// A status that is final stays, or says more: that the error was somebody's no, or that a person
+/// took the question over.
+fn stands(old: Status, new: Status) -> bool {
+    let later: &[Status] = match old {
+        Status::Failed | Status::Interrupted => &[Status::Denied, Status::HandedOver],
+        Status::Denied => &[Status::HandedOver],
+        _ => &[],
+    };
+    old == new || later.contains(&new)
 }
 
 fn same(old: &Run, new: &Run) -> bool {

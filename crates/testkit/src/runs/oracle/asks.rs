@@ -36,6 +36,10 @@ impl Asks {
         self.0.iter().any(|asked| asked.verdict == Some(Verdict::Answered))
     }
 
+    pub(super) fn have_a_yes(&self) -> bool {
+        self.0.iter().any(|asked| asked.verdict == Some(Verdict::Allowed))
+    }
+
     pub(super) fn conclude(&mut self, id: &Id, kind: AskKind) {
         if self.0.is_empty() {
             self.add(id, kind, None, Origin::Concluded);

@@ -42,6 +42,10 @@ pub(super) struct Life<'a> {
     asks: Asks,
     /// What a denial means depends on the tool, so it waits for the name.
     denial: Option<Answer<'a>>,
+    /// The first thing that came back, unless somebody closed the call.
+    answer: Option<Answer<'a>>,
+    /// Somebody said no, before or behind that.
+    denied: bool,
     end: Option<(Status, Option<Reason>, Option<Json>)>,
 }
 
@@ -93,7 +97,19 @@ impl<'a> Life<'a> {
     fn take(&mut self, id: &Id, fact: &Fact<'a>, settings: &Settings) {
         match fact {
             Fact::Called(call) => self.called(id, call, settings),
-            // Behind the end there is nothing but belated calls.
+            // Behind the end there is nothing but belated calls, and a no that came late.
+            Fact::Answered(Answer { how: How::Denied, .. }) if self.end.is_some() => {
+                self.denied = true;
+                self.read_again(settings);
+            }
+            Fact::Answered(Answer { how: How::HandedOver, .. }) if self.is_explained() => {
+                self.end = Some((Status::HandedOver, None, None));
+                self.answer = None;
+            }
+            Fact::Replied(Reply { verdict: Verdict::Denied, .. }) if self.end.is_some() => {
+                self.denied = true;
+                self.read_again(settings);
+            }
             _ if self.end.is_some() => {}
             Fact::Arguments(piece) if self.input.is_none() => self.pieces.push_str(piece),
             Fact::Arguments(_) => {}
@@ -142,6 +158,7 @@ impl<'a> Life<'a> {
         {
             self.answered(denial, settings);
         }
+        self.read_again(settings);
     }
 
     fn answered(&mut self, answer: Answer<'a>, settings: &Settings) {
@@ -153,22 +170,41 @@ impl<'a> Life<'a> {
             return;
         }
         self.name = self.name.or(answer.name);
-        let denied = sounds_denied(&answer);
-        if denied && self.name.is_none() {
+        if answer.how == How::Denied && self.name.is_none() {
             self.denial = Some(answer);
             return;
         }
-        // What the user said is nobody else's business.
-        let handed_over = answer.how == How::HandedOver || denied && self.asks_people(settings);
         let reason = match answer.how {
             How::TimedOut => Some(Reason::TimedOut),
             How::Skipped => Some(Reason::Skipped),
             _ => answer.reason,
         };
-        self.end = Some(match handed_over {
-            true => (Status::HandedOver, reason, None),
-            false => (status(answer.how), reason, answer.content.cloned()),
-        });
+        let content = answer.content.cloned().filter(|_| answer.how != How::HandedOver);
+        self.end = Some((status(answer.how), reason, content));
+        if reason.is_none() {
+            self.answer = Some(answer);
+            self.denied |= answer.how == How::Denied;
+            self.read_again(settings);
+        }
+    }
+
+    /// Whether more can be said about what came back.
+    fn is_explained(&self) -> bool {
+        let later = [How::Error, How::Interrupted, How::Denied];
+        self.answer.is_some_and(|answer| later.contains(&answer.how))
+    }
+
+    /// What the answer was about, with all that is known now.
+    fn read_again(&mut self, settings: &Settings) {
+        let Some(answer) = self.answer.filter(|_| self.is_explained()) else { return };
+        let refused = answer.content.is_some_and(is_marked) || self.asks.have_a_yes();
+        let took_over = self.denied || answer.how == How::Error && !refused;
+        if self.asks_people(settings) && took_over {
+            // What the user said is nobody else's business.
+            self.end = Some((Status::HandedOver, None, None));
+        } else if self.denied {
+            self.end = Some((Status::Denied, None, answer.content.cloned()));
+        }
     }
 
     /// It is taken away: nothing more is claimed than is known.
@@ -240,22 +276,10 @@ fn status(how: How) -> Status {
     }
 }
 
-/// Whether somebody said no, in whatever words.
-fn sounds_denied(answer: &Answer<'_>) -> bool {
-    const WORDS: [&str; 8] = [
-        "denied",
-        "declined",
-        "rejected",
-        "handed over",
-        "handled by",
-        "doesn't want to proceed",
-        "user answered",
-        "waiting for the user",
-    ];
-    let said = |content: &&Json| {
-        let text = content.plain().to_lowercase();
-        content.raw().len() <= 600 && WORDS.iter().any(|word| text.contains(word))
-    };
-    answer.how == How::Denied
-        || answer.how == How::Error && answer.content.as_ref().is_some_and(said)
+/// Whether an agent says that it did not accept the call.
+fn is_marked(content: &Json) -> bool {
+    let text = content.plain();
+    let text = text.trim_start();
+    let bare = text.strip_prefix("Error:").unwrap_or(text).trim_start();
+    bare.starts_with("<tool_use_error>") || bare.starts_with("InputValidationError")
 }

@@ -117,7 +117,8 @@ impl Screen {
                 self.calls.status(tool, Status::Pending, now);
                 self.forget_ask(&tool.call);
             }
-            Change::ToolSettled { tool, status, reason, content } => {
+            Change::ToolSettled { tool, status, reason, content }
+            | Change::ToolCorrected { tool, status, reason, content } => {
                 let span = self.times.of_call(run, tool, None);
                 let how = (*status, *reason);
                 let rows = self.calls.settle(tool, how, span, content, (self.signs, self.width));
