@@ -58,7 +58,8 @@ pub struct Sent {
 pub enum Told {
     /// The next frame.
     Frame(Arc<Sent>),
-    /// It was too slow, and what it missed is gone from memory. It may follow anew from here.
+    /// It was too slow, and what it missed is gone from memory. It may follow anew from here, or go
+    /// on: then the log tells it what it missed.
     Lagged(FrameId),
     /// The run is over, and everything was told.
     Over,
@@ -152,11 +153,11 @@ impl<S: Store> Feeds<S> {
         let feed = self.feed(run, format, &options, words.clone());
         let last = after.unwrap_or(FrameId { seq: 0, part: 0 });
         let near = row.last.saturating_sub(last.seq) <= BEHIND;
-        let in_ring = if near { Reader::in_ring(&feed.ring, last) } else { None };
-        let reader = in_ring.unwrap_or_else(|| {
-            let log = Logged::new(store.clone(), Teller::new(run, format, options, words));
-            Reader::in_log(&feed.ring, last, log)
-        });
+        let log = Logged::new(store.clone(), run, format, options, words);
+        let reader = match near {
+            true => Reader::in_ring(&feed.ring, last, log),
+            false => Reader::in_log(&feed.ring, last, log),
+        };
         Ok(Follower { feed, reader })
     }
 

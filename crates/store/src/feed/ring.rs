@@ -1,7 +1,8 @@
 //! The newest frames of a run, for everybody who follows it: a fixed number, whoever is slow.
 //!
 //! One lock holds the frames and whom to wake, so that a frame cannot fall between a look and the
-//! wait that follows it.
+//! wait that follows it. A reader is known by the last frame it has, not by a place in the ring:
+//! one that is ahead of the ring waits for it, and only a frame that it needs can be gone.
 
 use std::{
     collections::VecDeque,
@@ -34,8 +35,7 @@ pub(super) struct Ring {
 struct State {
     frames: VecDeque<Arc<Sent>>,
     bytes: usize,
-    /// How many frames went before the first one that is kept, and the last of them.
-    gone: u64,
+    /// The last frame that went before those that are kept.
     evicted: FrameId,
     over: Option<Over>,
     /// Whom to wake: one seat for every reader.
@@ -61,9 +61,9 @@ pub(super) enum Over {
 /// What a reader finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The frame at its place.
+    /// The next frame.
     Frame(Arc<Sent>),
-    /// The frame at its place is gone: the reader was too slow.
+    /// The next frame is gone already.
     Gone,
     /// Nothing comes any more.
     Over(Over),
@@ -73,7 +73,7 @@ impl Ring {
     pub(super) fn new(room: Room) -> Ring {
         let evicted = FrameId { seq: 0, part: 0 };
         let (frames, seats) = (VecDeque::new(), Vec::new());
-        let state = State { frames, bytes: 0, gone: 0, evicted, over: None, seats };
+        let state = State { frames, bytes: 0, evicted, over: None, seats };
         Ring { room, state: Mutex::new(state) }
     }
 
@@ -104,7 +104,6 @@ impl Ring {
                 while state.frames.len() > 1 && state.is_beyond(self.room) {
                     let Some(oldest) = state.frames.pop_front() else { break };
                     state.bytes -= oldest.sse.len();
-                    state.gone += 1;
                     state.evicted = oldest.id;
                 }
             }
@@ -117,22 +116,19 @@ impl Ring {
         });
     }
 
-    /// The place behind a frame; `None` if frames behind it are gone already.
-    pub(super) fn behind(&self, id: FrameId) -> Option<u64> {
-        let state = locked(&self.state);
-        if id < state.evicted {
-            return None;
-        }
-        let seen = state.frames.partition_point(|frame| frame.id <= id);
-        Some(state.gone + seen as u64)
+    /// Whether no frame behind this one is gone.
+    pub(super) fn holds_behind(&self, last: FrameId) -> bool {
+        last >= locked(&self.state).evicted
     }
 
-    /// What stands at a place; or, under the same lock, whom to wake.
-    pub(super) fn poll(&self, seat: usize, place: u64, context: &Context<'_>) -> Poll<Found> {
+    /// The first frame behind another; or, under the same lock, whom to wake.
+    pub(super) fn poll(&self, seat: usize, last: FrameId, context: &Context<'_>) -> Poll<Found> {
         let mut state = locked(&self.state);
-        let Some(index) = place.checked_sub(state.gone) else { return Poll::Ready(Found::Gone) };
-        let frame = usize::try_from(index).ok().and_then(|index| state.frames.get(index)).cloned();
-        match (frame, state.over.clone()) {
+        if last < state.evicted {
+            return Poll::Ready(Found::Gone);
+        }
+        let seen = state.frames.partition_point(|frame| frame.id <= last);
+        match (state.frames.get(seen).cloned(), state.over.clone()) {
             (Some(frame), _) => Poll::Ready(Found::Frame(frame)),
             (None, Some(over)) => Poll::Ready(Found::Over(over)),
             (None, None) => {

@@ -56,20 +56,31 @@ enum Manner {
     ComesBack,
     /// Begins in the log, each time.
     ReadsTheLog,
+    /// Has all but the last frame, and comes to a ring that may not have got so far.
+    ComesLate,
+    /// Lags once, and goes on without coming anew.
+    GoesOn,
     /// Drops every wait once, before it waits.
     Hesitates,
     /// Wrong: looks, lets go of the lock, and only then says whom to wake.
     LooksThenWaits,
     /// Wrong: takes what is left in the ring when it lagged.
     PassesOver,
+    /// Wrong: has all but the last frame, and counts from the place at which it sat down.
+    CountsPlaces,
 }
 
-const PAIRS: [[Manner; 2]; 4] = [
+const PAIRS: [[Manner; 2]; 6] = [
     [Manner::Stays, Manner::ComesBack],
     [Manner::Stays, Manner::ReadsTheLog],
     [Manner::Hesitates, Manner::ReadsTheLog],
     [Manner::Hesitates, Manner::ComesBack],
+    [Manner::ComesLate, Manner::Stays],
+    [Manner::ComesLate, Manner::GoesOn],
 ];
+
+/// What somebody who comes late has already.
+const KNOWN: FrameId = id(3, 0);
 
 /// What a run and its followers have in common.
 struct Shared {
@@ -89,6 +100,8 @@ impl Log for Written {
         let log = self.0.log.lock().expect("the log");
         Ok(log.0.iter().copied().find(|id| *id > last).map(sent))
     }
+
+    fn rest(&mut self) {}
 }
 
 /// Somebody writes, a pump brings it into the ring, and two follow. What each of them heard is the
@@ -107,7 +120,8 @@ fn followed(manners: [Manner; 2], end: &Over) {
         let end = end.clone();
         threads.push(started(&shared, move |shared| {
             let heard = follow(shared, manner);
-            let whole = WRITTEN.concat();
+            let mut whole = WRITTEN.concat();
+            whole.retain(|id| *id > manner.has());
             match end {
                 Over::Ended => assert_eq!(heard, whole, "{manner:?}"),
                 Over::Failed(_) => assert!(whole.starts_with(&heard), "{manner:?}: {heard:?}"),
@@ -116,6 +130,22 @@ fn followed(manners: [Manner; 2], end: &Over) {
     }
     for thread in threads {
         thread.join().expect("a thread");
+    }
+}
+
+impl Manner {
+    /// The last frame that it has before it comes.
+    fn has(self) -> FrameId {
+        match self {
+            Manner::ComesLate | Manner::CountsPlaces => KNOWN,
+            Manner::Stays
+            | Manner::ComesBack
+            | Manner::ReadsTheLog
+            | Manner::GoesOn
+            | Manner::Hesitates
+            | Manner::LooksThenWaits
+            | Manner::PassesOver => BEGINNING,
+        }
     }
 }
 
@@ -164,7 +194,7 @@ fn pump(shared: &Arc<Shared>) {
 /// Everything that one follower hears, up to the end.
 fn follow(shared: &Arc<Shared>, manner: Manner) -> Vec<FrameId> {
     let mut heard = Vec::new();
-    let mut reader = begin(shared, manner, BEGINNING);
+    let mut reader = begin(shared, manner, manner.has());
     loop {
         let told = next(shared, manner, &mut reader);
         let last = match told {
@@ -176,7 +206,12 @@ fn follow(shared: &Arc<Shared>, manner: Manner) -> Vec<FrameId> {
                 frame.id
             }
             Ok(Told::Lagged(last)) => {
-                assert_eq!(last, heard.last().copied().unwrap_or(BEGINNING), "where it was");
+                assert_eq!(last, heard.last().copied().unwrap_or(manner.has()), "where it was");
+                // Whoever has heard nothing yet cannot have been too slow.
+                assert!(!heard.is_empty(), "{manner:?} lags by coming late");
+                if manner == Manner::GoesOn {
+                    continue;
+                }
                 last
             }
             Ok(Told::Over) | Err(_) => break,
@@ -189,23 +224,38 @@ fn follow(shared: &Arc<Shared>, manner: Manner) -> Vec<FrameId> {
 }
 
 fn begin(shared: &Arc<Shared>, manner: Manner, last: FrameId) -> Reader<Written> {
-    let ring = &shared.ring;
-    let in_ring = match manner {
-        Manner::ReadsTheLog => None,
-        Manner::Stays | Manner::ComesBack | Manner::Hesitates | Manner::LooksThenWaits => {
-            Reader::in_ring(ring, last)
-        }
+    let (ring, log) = (&shared.ring, Written(shared.clone()));
+    match manner {
+        Manner::ReadsTheLog => Reader::in_log(ring, last, log),
+        Manner::Stays
+        | Manner::ComesBack
+        | Manner::ComesLate
+        | Manner::GoesOn
+        | Manner::Hesitates
+        | Manner::LooksThenWaits
+        | Manner::CountsPlaces => Reader::in_ring(ring, last, log),
         Manner::PassesOver => {
-            let later = WRITTEN.concat().into_iter().filter(|id| *id > last);
-            [last].into_iter().chain(later).find_map(|id| Reader::in_ring(ring, id))
+            let all = WRITTEN.concat();
+            let later = [last].into_iter().chain(all.into_iter().filter(|id| *id > last));
+            let left = later.into_iter().find(|id| ring.holds_behind(*id));
+            Reader::in_ring(ring, left.unwrap_or(last), log)
         }
-    };
-    in_ring.unwrap_or_else(|| Reader::in_log(ring, last, Written(shared.clone())))
+    }
 }
 
 fn next(shared: &Shared, manner: Manner, reader: &mut Reader<Written>) -> Result<Told> {
     match manner {
-        Manner::Stays | Manner::ComesBack | Manner::ReadsTheLog | Manner::PassesOver => {}
+        Manner::Stays
+        | Manner::ComesBack
+        | Manner::ReadsTheLog
+        | Manner::ComesLate
+        | Manner::GoesOn
+        | Manner::PassesOver => {}
+        Manner::CountsPlaces => {
+            if !shared.ring.holds_behind(BEGINNING) {
+                return Ok(Told::Lagged(KNOWN));
+            }
+        }
         Manner::Hesitates => {
             if let Poll::Ready(told) = look(reader.next(&shared.ring), Waker::noop()) {
                 return told;
@@ -261,4 +311,9 @@ fn a_look_and_then_a_wait_without_a_second_look_is_found() {
 #[test]
 fn a_gap_that_nobody_is_told_of_is_found() {
     assert!(is_found(Manner::PassesOver), "the mistake was not found");
+}
+
+#[test]
+fn a_reader_that_counts_places_in_a_ring_that_has_not_come_so_far_is_found() {
+    assert!(is_found(Manner::CountsPlaces), "the mistake was not found");
 }

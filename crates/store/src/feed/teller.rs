@@ -80,32 +80,58 @@ impl Teller {
 #[derive(Debug)]
 pub(super) struct Logged<S> {
     store: Arc<S>,
+    run: Id,
+    format: Format,
+    options: Options,
+    words: Option<Arc<dyn EventWords>>,
+    /// How far it was read, while somebody reads it.
+    told: Option<Box<LogProgress>>,
+}
+
+/// How far a log was read.
+#[derive(Debug)]
+struct LogProgress {
     teller: Teller,
     /// Told, but not handed on yet.
     frames: VecDeque<Sent>,
 }
 
 impl<S> Logged<S> {
-    pub(super) fn new(store: Arc<S>, teller: Teller) -> Logged<S> {
-        Logged { store, teller, frames: VecDeque::new() }
+    pub(super) fn new(
+        store: Arc<S>,
+        run: &str,
+        format: Format,
+        options: Options,
+        words: Option<Arc<dyn EventWords>>,
+    ) -> Logged<S> {
+        Logged { store, run: Id::from(run), format, options, words, told: None }
     }
 }
 
 impl<S: Store> Log for Logged<S> {
     async fn next_behind(&mut self, last: FrameId) -> Result<Option<Sent>> {
+        let Logged { store, run, format, options, words, told } = self;
+        let LogProgress { teller, frames } = &mut **told.get_or_insert_with(|| {
+            let teller = Teller::new(run, *format, options.clone(), words.clone());
+            Box::new(LogProgress { teller, frames: VecDeque::new() })
+        });
         loop {
-            while let Some(frame) = self.frames.pop_front() {
+            while let Some(frame) = frames.pop_front() {
                 if frame.id > last {
                     return Ok(Some(frame));
                 }
             }
-            let before = self.teller.read;
-            let frames = self.teller.read(&*self.store).await?;
-            if self.teller.read == before {
+            let before = teller.read;
+            let more = teller.read(&**store).await?;
+            if teller.read == before {
                 return Ok(None);
             }
-            self.frames.extend(frames);
+            frames.extend(more);
         }
+    }
+
+    fn rest(&mut self) {
+        self.told = None;
     }
 }
 

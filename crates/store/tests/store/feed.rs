@@ -10,6 +10,8 @@ use foxwedge_store::{
     Authority, Feeds, Follower, Lease, RunRow, SqliteStore, Store, StoreError, Told,
 };
 
+use tokio::sync::Semaphore;
+
 use crate::sample::{at_work, calls, closing, current, log, texts};
 
 async fn store() -> Arc<SqliteStore> {
@@ -148,4 +150,95 @@ async fn a_run_that_is_not_there_cannot_be_followed() {
     let feeds = Feeds::new(store().await);
     let nobody = feeds.follow("r", Format::Acp, Options::default(), None).await;
     assert!(matches!(nobody, Err(StoreError::NoRun(run)) if run == "r"));
+}
+
+/// How somebody follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Manner {
+    /// Takes every frame at once, and has no reason to be told that it lagged.
+    Waits,
+    /// Takes a frame, and the rest when the run is over.
+    Sleeps,
+    /// Leaves after a few frames and comes back, each time.
+    ComesBack(usize),
+}
+
+/// Everything behind a frame, in some manner. `over` is open once the run is.
+async fn followed(
+    feeds: Feeds<SqliteStore>,
+    format: Format,
+    after: Option<FrameId>,
+    (manner, over): (Manner, Arc<Semaphore>),
+) -> Vec<(FrameId, String)> {
+    let follow = |after| feeds.follow("r", format, Options::default(), after);
+    let mut follower = follow(after).await.expect("a follower");
+    let mut heard = Vec::new();
+    loop {
+        match follower.next().await.expect("a frame") {
+            Told::Frame(frame) => heard.push((frame.id, frame.sse.to_string())),
+            Told::Lagged(last) => assert!(
+                manner != Manner::Waits || heard.last().is_some_and(|(id, _)| *id == last),
+                "{manner:?} lagged behind {last} and has {:?}",
+                heard.last()
+            ),
+            Told::Over => return heard,
+        }
+        match manner {
+            Manner::Waits => {}
+            Manner::Sleeps => drop(over.acquire().await.expect("the end")),
+            Manner::ComesBack(frames) if heard.len() % frames == 0 => {
+                let last = heard.last().map(|(id, _)| *id).or(after);
+                follower = follow(last).await.expect("a follower");
+            }
+            Manner::ComesBack(_) => {}
+        }
+    }
+}
+
+/// Sizes around the limits: frames of the ring, events of a page, events that are near.
+const AT_ONCE: [u64; 18] =
+    [1, 2, 3, 127, 128, 129, 255, 256, 257, 258, 299, 300, 499, 500, 501, 1_023, 1_024, 1_025];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_number_of_events_at_once_arrives_once_and_in_order_for_everybody() {
+    for (round, count) in AT_ONCE.into_iter().enumerate() {
+        let format = Format::ALL[round % Format::ALL.len()];
+        for chunk in [count, 1 + count / 3] {
+            everybody_hears(format, count, chunk).await;
+        }
+    }
+}
+
+async fn everybody_hears(format: Format, count: u64, chunk: u64) {
+    let store = store().await;
+    let (run, lease) = at_work(&*store, "s", "r").await;
+    let feeds = Feeds::new(store.clone());
+    let over = Arc::new(Semaphore::new(0));
+    let manners = [Manner::Waits, Manner::Sleeps, Manner::ComesBack(1 + count as usize / 3)];
+    let follow = |manner, after| {
+        let follows = followed(feeds.clone(), format, after, (manner, over.clone()));
+        (manner, after, tokio::spawn(follows))
+    };
+    let mut followers: Vec<_> = manners.map(|manner| follow(manner, None)).into();
+    let last = 1 + count;
+    for from in (2..=last).step_by(chunk as usize) {
+        let to = (from + chunk - 1).min(last);
+        let body = |seq| match seq % 3 {
+            0 => calls(&run, seq, &format!("call-{seq}")),
+            _ => texts(&run, seq, seq).remove(0),
+        };
+        store.append("r", &lease, (from..=to).map(body).collect()).await.expect("events");
+        followers.push(follow(Manner::Waits, None));
+    }
+    finish(&store, &lease).await;
+    over.add_permits(Semaphore::MAX_PERMITS);
+    let all = told(&store, format).await;
+    for place in [0, all.len() / 2, all.len() - 1] {
+        followers.extend(manners.map(|manner| follow(manner, Some(all[place].0))));
+    }
+    for (manner, after, follower) in followers {
+        let rest: Vec<_> = all.iter().filter(|(id, _)| Some(*id) > after).cloned().collect();
+        let heard = follower.await.expect("an end");
+        assert!(heard == rest, "{format:?}, {count} by {chunk}: {manner:?} behind {after:?}");
+    }
 }
