@@ -103,6 +103,10 @@ impl Store for AnyStore {
         either!(self, store => store.take_over(run, owner, ttl))
     }
 
+    async fn earliest_lease(&self) -> Result<Option<u64>> {
+        either!(self, store => store.earliest_lease())
+    }
+
     async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
         either!(self, store => store.abandoned(limit))
     }

@@ -42,7 +42,7 @@ pub use model::{
 pub use postgres::PostgresStore;
 pub use replay::records;
 pub use sqlite::SqliteStore;
-pub use sweep::{Swept, close, close_gone, sweep};
+pub use sweep::{SweepSchedule, Swept, close, close_gone, sweep, sweep_on_time};
 pub use transfer::{Damage, Exported, Imported, export, import};
 pub use url::{PostgresUrl, StoreUrl};
 
@@ -143,6 +143,10 @@ pub trait Store: Send + Sync + 'static {
         owner: &str,
         ttl: u64,
     ) -> impl Future<Output = Result<Option<Lease>>> + Send;
+
+    /// How long the lease that runs out first still lasts, in milliseconds by the store's own clock;
+    /// 0 if it has run out. `None` if no run is open.
+    fn earliest_lease(&self) -> impl Future<Output = Result<Option<u64>>> + Send;
 
     /// Runs whose lease has run out.
     fn abandoned(&self, limit: usize) -> impl Future<Output = Result<Vec<RunRow>>> + Send;

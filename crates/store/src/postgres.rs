@@ -175,6 +175,10 @@ impl Store for PostgresStore {
         Ok(patiently!(self.try_take_over(run, owner, ttl, token)))
     }
 
+    async fn earliest_lease(&self) -> Result<Option<u64>> {
+        Ok(patiently!(self.try_earliest_lease()))
+    }
+
     async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
         Ok(patiently!(self.try_abandoned(limit)))
     }

@@ -210,6 +210,10 @@ impl Store for SqliteStore {
         self.writer.write(0, job).await
     }
 
+    async fn earliest_lease(&self) -> Result<Option<u64>> {
+        self.read(move |connection| leases::earliest(connection, clock::now())).await
+    }
+
     async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
         self.read(move |connection| leases::abandoned(connection, limit, clock::now())).await
     }

@@ -1,6 +1,11 @@
 //! Closes runs: those whose process is gone, once and by one node, and those that somebody stops
 //! from outside. Whatever was open is told before the end.
 
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
+};
+
 use foxwedge_run::{Body, Ended, Outcome, Problem};
 
 use crate::{
@@ -27,18 +32,80 @@ pub struct Swept {
 
 /// Closes runs whose lease has run out, at most so many, and leaves what they said in their
 /// sessions. `owner` is who does it. Returns those that this call closed; what another node
-/// closed meanwhile is not among them.
+/// closed meanwhile is not among them. If one cannot be closed, the others are all the same, and
+/// the error says why.
 pub async fn sweep<S: Store>(store: &S, owner: &str, limit: usize) -> Result<Vec<Swept>> {
     let mut swept = Vec::new();
+    let mut failed = None;
     for run in store.abandoned(limit).await? {
         match take(store, owner, &run).await {
             Ok(closed) => swept.extend(closed),
             // Somebody else was faster, or deleted it.
             Err(StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_)) => {}
-            Err(error) => return Err(error),
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            // One run that cannot be closed does not keep the others open.
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
         }
     }
-    Ok(swept)
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(swept),
+    }
+}
+
+/// When to look for abandoned runs next: right behind the lease that runs out first, so that a run
+/// whose process died is closed within a second of that.
+#[derive(Clone, Debug)]
+pub struct SweepSchedule {
+    /// Differs from node to node, so that they do not all look at the same moment.
+    random: u64,
+}
+
+/// How long after the end of a lease is looked at most, in milliseconds: nodes spread over it.
+const SPREAD: u64 = 200;
+
+/// How long nobody looks at most, in milliseconds. Shorter than any lease that somebody takes, so
+/// that one which was taken a moment after a look is known before it runs out.
+const AT_MOST: u64 = 4_000;
+
+/// How long is waited at least, in milliseconds: closing runs must not be all that a node does.
+const AT_LEAST: u64 = 50;
+
+impl SweepSchedule {
+    /// The schedule of a node.
+    pub fn new(owner: &str) -> SweepSchedule {
+        let mut hasher = DefaultHasher::new();
+        owner.hash(&mut hasher);
+        SweepSchedule { random: hasher.finish() | 1 }
+    }
+
+    /// How long to wait, by how long the lease that runs out first lasts: see
+    /// [`Store::earliest_lease`].
+    pub fn wait(&mut self, earliest: Option<u64>) -> Duration {
+        // A few steps of a shift register are random enough to keep nodes apart.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let spread = self.random % SPREAD;
+        let rest = earliest.unwrap_or(AT_MOST).min(AT_MOST);
+        Duration::from_millis(rest.max(AT_LEAST).saturating_add(spread))
+    }
+}
+
+/// [`sweep`], and when to do it next. What cannot be closed or asked now is tried again then.
+pub async fn sweep_on_time<S: Store>(
+    store: &S,
+    owner: &str,
+    limit: usize,
+    schedule: &mut SweepSchedule,
+) -> (Result<Vec<Swept>>, Duration) {
+    let swept = sweep(store, owner, limit).await;
+    let earliest = store.earliest_lease().await.ok().flatten();
+    // A run that cannot be closed must not be tried all the time.
+    let earliest = if swept.is_ok() { earliest } else { None };
+    (swept, schedule.wait(earliest))
 }
 
 /// Closes runs of this machine whose process is gone, at most so many, whether their lease has run
@@ -188,4 +255,64 @@ fn interrupted(damage: Option<&str>) -> Ended {
         fatal: true,
     });
     Ended { outcome: Some(Outcome::Interrupted), problem, ..Ended::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes, the leases they may have seen, and the moments at which they look.
+    fn latest_look(node: &str, leases: &[(u64, u64)]) -> Vec<u64> {
+        let (mut schedule, mut now) = (SweepSchedule::new(node), 0);
+        let mut open: Vec<(u64, u64)> = leases.to_vec();
+        let mut late = Vec::new();
+        while !open.is_empty() {
+            let known = open.iter().filter(|(from, _)| *from <= now);
+            let earliest = known.map(|(_, until)| until.saturating_sub(now)).min();
+            now += u64::try_from(schedule.wait(earliest).as_millis()).expect("a moment");
+            open.retain(|(from, until)| {
+                let closed = *from <= now && *until <= now;
+                if closed {
+                    late.push(now - until);
+                }
+                !closed
+            });
+        }
+        late
+    }
+
+    #[test]
+    fn every_lease_that_runs_out_is_looked_at_within_a_second() {
+        for node in ["a", "b", "gateway-00ff", "gateway-17c2"] {
+            for first in (0..9_000).step_by(337) {
+                // Whoever closes a run holds it for the shortest time of all.
+                for length in [TTL, TTL + 1, 15_000, 30_000, 60_000] {
+                    let leases = [(first, first + length), (first + 700, first + 700 + TTL)];
+                    let late = latest_look(node, &leases);
+                    assert!(
+                        late.iter().all(|late| *late < 500),
+                        "{node} {first} {length} {late:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_that_has_nothing_to_close_looks_rarely() {
+        let mut schedule = SweepSchedule::new("a");
+        for earliest in [None, Some(AT_MOST), Some(60_000), Some(u64::MAX)] {
+            assert!(schedule.wait(earliest) >= Duration::from_millis(AT_MOST), "{earliest:?}");
+        }
+        assert!(schedule.wait(Some(0)) >= Duration::from_millis(AT_LEAST));
+    }
+
+    #[test]
+    fn two_nodes_do_not_look_at_the_same_moment() {
+        let waits = |node| {
+            let mut schedule = SweepSchedule::new(node);
+            (0..8).map(|_| schedule.wait(Some(1_000))).collect::<Vec<_>>()
+        };
+        assert_ne!(waits("gateway-1"), waits("gateway-2"));
+    }
 }

@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_store::AnyStore;
+use foxwedge_store::{AnyStore, SweepSchedule, sweep_on_time};
 use tokio::{
     sync::oneshot,
     task::JoinSet,
-    time::{Instant, MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep_until, timeout},
 };
 
 use super::{
@@ -32,10 +32,12 @@ use crate::meter::Meter;
 const BATCH: usize = 1_024;
 /// How often is looked for calls without an answer.
 const TICK: Duration = Duration::from_secs(1);
-/// Every so many ticks leases are looked at, and runs that others left open.
+/// Every so many ticks leases are looked at.
 const ROUND: u32 = 10;
-/// So many runs of others are closed at once.
+/// So many runs of others are closed at the start.
 pub(super) const SWEPT: usize = 1_000;
+/// So many of them at once later: what happens here does not wait for that.
+const SWEPT_AT_ONCE: usize = 100;
 /// How long the last requests are waited for at the end.
 const LAST: Duration = Duration::from_millis(500);
 
@@ -78,6 +80,8 @@ impl Writer {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut notes, mut round) = (Vec::new(), 0_u32);
+        let mut schedule = SweepSchedule::new(&self.desk.me);
+        let mut next_sweep = Instant::now() + schedule.wait(None);
         loop {
             let haste = tokio::select! {
                 biased;
@@ -85,8 +89,14 @@ impl Writer {
                     self.close_late().await;
                     round = round.wrapping_add(1);
                     if round.is_multiple_of(ROUND) {
-                        self.look_after().await;
+                        self.renew().await;
                     }
+                    continue;
+                }
+                () = sleep_until(next_sweep) => {
+                    // First what is ours: after a long pause our own leases have run out, too.
+                    self.renew().await;
+                    next_sweep = Instant::now() + self.sweep(&mut schedule).await;
                     continue;
                 }
                 gathered = self.gather(&mut notes) => match gathered {
@@ -229,8 +239,14 @@ impl Writer {
         self.write(sorted).await;
     }
 
-    /// Keeps what is ours, and closes what others left open.
-    async fn look_after(&mut self) {
+    /// Closes what others left open. Returns how long to wait until the next time.
+    async fn sweep(&self, schedule: &mut SweepSchedule) -> Duration {
+        let Desk { store, me, .. } = &*self.desk;
+        sweep_on_time(&**store, me, SWEPT_AT_ONCE, schedule).await.1
+    }
+
+    /// Keeps what is ours.
+    async fn renew(&mut self) {
         let now = Instant::now();
         let stale: Vec<Arc<str>> = self
             .live
@@ -253,9 +269,6 @@ impl Writer {
             });
         }
         self.collect(work).await;
-        // What cannot be closed now is closed the next time.
-        let _ =
-            foxwedge_store::sweep(&*self.desk.store, &self.desk.me, SWEPT / ROUND as usize).await;
     }
 
     /// Nobody will go on with what is open.

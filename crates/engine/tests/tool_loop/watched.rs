@@ -146,6 +146,10 @@ impl Store for Watched {
         hand_on!(self.take_over(run, owner, self.ttl(ttl)))
     }
 
+    async fn earliest_lease(&self) -> Result<Option<u64>> {
+        hand_on!(self.earliest_lease())
+    }
+
     async fn abandoned(&self, limit: usize) -> Result<Vec<RunRow>> {
         hand_on!(self.abandoned(limit))
     }

@@ -51,6 +51,15 @@ impl PostgresStore {
         Ok(found.row.lease.filter(|_| found.token == token))
     }
 
+    /// How long the lease that runs out first still lasts.
+    pub(super) async fn try_earliest_lease(&self) -> Result<Option<u64>, Failure> {
+        let client = self.gate.client().await?;
+        let question = "SELECT greatest(lease_until - now_ms(), 0) AS rest FROM runs
+                        WHERE ended_at IS NULL ORDER BY lease_until LIMIT 1";
+        let row = ask::row(&client, question, &[]).await?;
+        row.map(|row| number(&row, "rest")).transpose()
+    }
+
     /// Runs whose lease has run out, the longest abandoned first.
     pub(super) async fn try_abandoned(&self, count: usize) -> Result<Vec<RunRow>, Failure> {
         let client = self.gate.client().await?;

@@ -46,6 +46,14 @@ pub(super) fn take_over(
     Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence: unsigned(fence) }))
 }
 
+/// How long the lease that runs out first still lasts.
+pub(super) fn earliest(connection: &Connection, now: u64) -> Done<Option<u64>> {
+    let until: Option<i64> = connection
+        .prepare_cached("SELECT min(lease_until) FROM runs WHERE ended_at IS NULL")?
+        .query_row([], |row| row.get(0))?;
+    Ok(until.map(|until| unsigned(until).saturating_sub(now)))
+}
+
 /// Runs whose lease has run out, the longest first.
 pub(super) fn abandoned(connection: &Connection, most: usize, now: u64) -> Done<Vec<RunRow>> {
     let columns = row::RUN;

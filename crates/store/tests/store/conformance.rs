@@ -97,6 +97,7 @@ suite! {
         fences_go_up
         a_renewed_run_is_not_abandoned
         abandoned_runs_are_told_the_longest_first
+        the_lease_that_runs_out_first_is_known
         a_forged_owner_is_refused
         a_very_long_lease_holds
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{Archive, Authority, Lease, NewRun};
+use foxwedge_store::{Archive, Authority, Lease, NewRun, sweep};
 
 use crate::sample::{
     LONG, at_work, closing, current, log, new_run, new_session, refusal, started, texts,
@@ -91,6 +91,23 @@ pub(crate) async fn abandoned_runs_are_told_the_longest_first(store: Arc<impl Ar
     assert_eq!(ids, ["r1", "r2", "r3"]);
     assert_eq!(store.abandoned(2).await.expect("a list")[..], found[..2]);
     assert_eq!(store.abandoned(0).await.expect("a list"), []);
+}
+
+pub(crate) async fn the_lease_that_runs_out_first_is_known(store: Arc<impl Archive>) {
+    assert_eq!(store.earliest_lease().await.expect("an answer"), None);
+    store.create_session(new_session("s")).await.expect("a session");
+    let earliest = async || store.earliest_lease().await.expect("an answer");
+    let (_, long) = started(&*store, NewRun { ttl: LONG, ..new_run("s", "long") }).await;
+    let rest = earliest().await.expect("a run is open");
+    assert!((LONG / 2..=LONG).contains(&rest), "{rest}");
+    started(&*store, NewRun { ttl: LONG / 3, ..new_run("s", "short") }).await;
+    let rest = earliest().await.expect("two are open");
+    assert!((LONG / 6..=LONG / 3).contains(&rest), "{rest}");
+    store.renew("long", &long, 0).await.expect("given up");
+    assert_eq!(earliest().await, Some(0));
+    sweep(&*store, "sweeper", 10).await.expect("swept");
+    let rest = earliest().await.expect("one is open");
+    assert!((LONG / 6..=LONG / 3).contains(&rest), "{rest}");
 }
 
 pub(crate) async fn a_forged_owner_is_refused(store: Arc<impl Archive>) {
