@@ -8,6 +8,7 @@ mod one;
 mod events;
 mod follow;
 mod stop;
+pub(crate) mod answered;
 mod answers;
 mod repairs;
 mod openapi;

@@ -23,7 +23,7 @@ use tokio::{net::TcpListener, sync::watch};
 use crate::{
     Peer, Reply, Rules, Served, accept,
     access::{self, Visitor},
-    api,
+    api::{self, answered::AnsweredQuestions},
     console::{self, Console, Machine},
     error, intake,
     log::{self, Log},
@@ -59,6 +59,7 @@ pub(crate) struct App {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<AnyStore>,
     pub(crate) console: Console,
+    pub(crate) answered: AnsweredQuestions,
     meter: Meter,
     owners: Arc<Owners>,
     log: Log,
@@ -118,7 +119,9 @@ impl Gateway {
         let owners = Arc::new(Owners::new(config.limits.per_owner));
         let (drain, draining) = watch::channel(false);
         let console = Console::new(machine);
-        let app = Arc::new(App { config, engine, store, console, meter, owners, log, draining });
+        let answered = AnsweredQuestions::default();
+        let app = App { config, engine, store, console, answered, meter, owners, log, draining };
+        let app = Arc::new(app);
         let answer = {
             let app = app.clone();
             move |request, peer| answer(app.clone(), request, peer)

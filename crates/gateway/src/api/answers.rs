@@ -5,7 +5,7 @@ use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{ask, json as reply};
+use super::{answered::DecisionClaim, ask, json as reply};
 use crate::{Reply, error, routes::Call, serve::App};
 
 /// What somebody decides.
@@ -46,19 +46,67 @@ pub(super) async fn decide(app: &App, call: &Call<'_>, id: &str) -> Result<Reply
         )
     })?;
     let questions = app.engine.questions(&row.id).unwrap_or_default();
-    if row.state != RunState::Open {
-        return Err(conflict("run_ended", "the run has ended"));
-    }
-    let question = chosen(&questions, decided.question.as_deref())?;
+    let said = decided.said();
+    let chosen = match row.state == RunState::Open {
+        true => chosen(&questions, decided.question.as_deref()),
+        false => Err(conflict("run_ended", "the run has ended")),
+    };
+    let question = match chosen {
+        Ok(question) => question,
+        // What is closed by now may be closed by this very decision.
+        Err(fault) => {
+            let named = decided.question.as_deref();
+            let nothing_open = named.is_some() || questions.is_empty();
+            let before = app.answered.before(&row.id, named, &said).filter(|_| nothing_open);
+            return match before {
+                Some(DecisionClaim::Repeated(ticket)) => {
+                    Ok(taken(&row.id, &ticket, decided.word(), true))
+                }
+                Some(DecisionClaim::Different) if row.state == RunState::Open => Err(closed()),
+                Some(DecisionClaim::Different | DecisionClaim::First) | None => Err(fault),
+            };
+        }
+    };
     let ticket = question.ticket.clone();
     let (decision, word) = decision(question, decided)?;
-    if !app.engine.decide(&row.id, ticket.clone(), decision).await {
-        return Err(conflict(
-            "question_closed",
-            "the question was answered or withdrawn meanwhile",
-        ));
+    match app.answered.claim(&row.id, &ticket, &said) {
+        DecisionClaim::First => {}
+        DecisionClaim::Repeated(ticket) => return Ok(taken(&row.id, &ticket, word, true)),
+        DecisionClaim::Different => return Err(closed()),
     }
-    Ok(reply(&json!({ "run": row.id, "question": ticket, "decision": word })))
+    if !app.engine.decide(&row.id, ticket.clone(), decision).await {
+        app.answered.forget(&row.id, &ticket);
+        return Err(closed());
+    }
+    Ok(taken(&row.id, &ticket, word, false))
+}
+
+impl Decided {
+    /// The decision itself, so that it is known when it comes again.
+    fn said(&self) -> Value {
+        let Decided { message, input, answers, .. } = self;
+        json!({ "decision": self.word(), "message": message, "input": input, "answers": answers })
+    }
+
+    fn word(&self) -> &'static str {
+        match (self.decision, &self.answers) {
+            (Some(Word::Deny), _) => "deny",
+            (Some(Word::Allow), _) | (None, Some(_)) => "allow",
+            (None, None) => "",
+        }
+    }
+}
+
+fn taken(run: &str, ticket: &str, decision: &str, repeated: bool) -> Reply {
+    let mut told = json!({ "run": run, "question": ticket, "decision": decision });
+    if repeated {
+        told["repeated"] = true.into();
+    }
+    reply(&told)
+}
+
+fn closed() -> Fault {
+    conflict("question_closed", "the question was answered otherwise, or withdrawn meanwhile")
 }
 
 /// The question that is meant.
