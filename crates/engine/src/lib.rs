@@ -6,6 +6,7 @@
 
 pub mod config;
 mod secret;
+mod batch;
 mod face;
 mod asked;
 mod body;
@@ -27,6 +28,7 @@ pub mod mcp;
 
 pub use agent::{Counts, Question};
 pub use asked::{Answered, Asked, Caller, Own, Told, Way};
+pub use batch::take_ready;
 pub use body::{Body, BodyError};
 pub use exchange::{Engine, EngineError};
 pub use face::Face;

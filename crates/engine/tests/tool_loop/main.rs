@@ -6,6 +6,9 @@
 //! counts the points; then the same play is played once for each of them, with something going wrong
 //! there, and what is left is compared with what really happened ([`truth`]).
 //!
+//! [`bursts`] and [`complete`] look at single replies: what is shown, stored and executed is what the
+//! model sent, whatever the number of pieces and however they come ([`account`]).
+//!
 //! A usual run leaves some points out. `FOXWEDGE_LOOP_POINTS=all cargo test -p foxwedge-engine --test
 //! tool_loop` tries every point of every play, also those that cost a process each.
 
@@ -37,6 +40,10 @@ mod bad_tools;
 mod bad_prompts;
 mod processes;
 mod built_in;
+mod streams;
+mod account;
+mod bursts;
+mod complete;
 
 /// Another process of this program, started by one of the harnesses.
 #[test]

@@ -1,19 +1,23 @@
 //! Listening to the model: every piece is kept, then told.
 
-use std::{future::poll_fn, task::Poll};
+use std::{future::poll_fn, ops::ControlFlow, task::Poll};
 
 use foxwedge_run::{Body, Call, CallRef, Id, Json, Text, Usage};
 use foxwedge_store::Store;
-use foxwedge_tools::{Future, Stage};
+use foxwedge_tools::Stage;
 
 use super::{Drive, Trouble};
 use crate::{
-    model::{Called, ModelError, Piece, Sealed, StopKind},
+    model::{Called, ModelError, Piece, Sealed, Speech, StopKind},
+    take_ready,
     tool_loop::Note,
 };
 
 /// Pieces that are kept together at most.
 const TOGETHER: usize = 64;
+
+/// The code of a reply that is too large to be kept.
+const TOO_LARGE: &str = "too_large";
 
 /// What was heard.
 pub(super) enum Heard {
@@ -61,18 +65,9 @@ impl Turn {
     }
 }
 
-/// What a future gives at once; it may be dropped while it waits.
-async fn ready<T>(mut future: Future<'_, T>) -> Option<T> {
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(given) => Poll::Ready(Some(given)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
-}
-
 fn too_large() -> ModelError {
     let message = "the reply is too large to be kept".to_owned();
-    ModelError { code: "too_large", message, passing: false }
+    ModelError { code: TOO_LARGE, message, passing: false }
 }
 
 impl<S: Store> Drive<'_, S> {
@@ -81,8 +76,8 @@ impl<S: Store> Drive<'_, S> {
         let wire = self.model.about().wire;
         let mut speech = self.model.ask(request);
         let (mut turn, mut stop) = (Turn::default(), self.stop.clone());
-        let heard = 'hearing: loop {
-            let mut piece = tokio::select! {
+        let heard = loop {
+            let piece = tokio::select! {
                 biased;
                 () = stop.reached(Stage::Asked) => break Heard::Stopped,
                 _ = self.pulse.tick() => {
@@ -92,29 +87,59 @@ impl<S: Store> Drive<'_, S> {
                 piece = speech.next() => piece,
             };
             // What is there already is kept together: a write takes its time.
-            for _ in 0..TOGETHER {
-                match piece {
-                    Ok(Some(piece)) if !turn.has_room(&piece) => {
-                        break 'hearing Heard::Failed(too_large());
-                    }
-                    Ok(Some(piece)) => self.take(piece, &mut turn),
-                    Ok(None) => {
-                        let calls = std::mem::take(&mut turn.calls);
-                        break 'hearing Heard::All(calls, turn.stop.unwrap_or(StopKind::Done));
-                    }
-                    Err(error) => break 'hearing Heard::Failed(error),
-                }
-                let next = if self.is_stopped() { None } else { ready(speech.next()).await };
-                let Some(next) = next else { break };
-                piece = next;
+            if let ControlFlow::Break(Some(end)) =
+                self.hear_ready(piece, &mut *speech, &mut turn).await
+            {
+                break end;
             }
             self.keeper.save().await?;
         };
-        self.said = speech.message().map(|message| (wire, message));
+        // A message with words that were not taken would say more than anybody was told.
+        let all_taken = !matches!(&heard, Heard::Failed(error) if error.code == TOO_LARGE);
+        self.said = speech.message().filter(|_| all_taken).map(|message| (wire, message));
         drop(speech);
         self.complete(&turn, &heard);
         self.keeper.save().await?;
         Ok(heard)
+    }
+
+    /// Takes a piece and those that are ready behind it. Breaks with the end of the reply, or
+    /// without one if somebody wants to stop.
+    async fn hear_ready(
+        &mut self,
+        first: Result<Option<Piece>, ModelError>,
+        speech: &mut dyn Speech,
+        turn: &mut Turn,
+    ) -> ControlFlow<Option<Heard>> {
+        let mut first = Some(first);
+        poll_fn(|context| {
+            let Some(first) = first.take() else {
+                return Poll::Ready(ControlFlow::Continue(()));
+            };
+            let next = || match speech.next().as_mut().poll(context) {
+                Poll::Ready(piece) => Some(piece),
+                Poll::Pending => None,
+            };
+            Poll::Ready(take_ready(first, TOGETHER, next, |piece| {
+                match piece {
+                    Ok(Some(piece)) if !turn.has_room(&piece) => {
+                        return ControlFlow::Break(Some(Heard::Failed(too_large())));
+                    }
+                    Ok(Some(piece)) => self.take(piece, turn),
+                    Ok(None) => {
+                        let calls = std::mem::take(&mut turn.calls);
+                        let stop = turn.stop.unwrap_or(StopKind::Done);
+                        return ControlFlow::Break(Some(Heard::All(calls, stop)));
+                    }
+                    Err(error) => return ControlFlow::Break(Some(Heard::Failed(error))),
+                }
+                match self.is_stopped() {
+                    true => ControlFlow::Break(None),
+                    false => ControlFlow::Continue(()),
+                }
+            }))
+        })
+        .await
     }
 
     fn take(&mut self, piece: Piece, turn: &mut Turn) {
