@@ -13,7 +13,7 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    About, Answer, Effect, Future, Limits, Tool, Work, Workspace,
+    About, Answer, CommandSettings, Effect, Future, Limits, Tool, Work, Workspace,
     leash::{Leash, blocking},
     refusal::Refusal,
 };
@@ -26,14 +26,20 @@ pub const NAMES: [&str; 6] = ["list", "read", "search", "write", "edit", "run"];
 #[error("there is no built-in tool `{0}`; there are {names}", names = NAMES.join(", "))]
 pub struct UnknownTool(pub String);
 
-pub(crate) fn all(workspace: &Workspace, limits: Limits) -> Vec<Arc<dyn Tool>> {
-    NAMES.iter().filter_map(|name| by_name(workspace, name, limits.clone()).ok()).collect()
+pub(crate) fn all(
+    workspace: &Workspace,
+    limits: Limits,
+    commands: &CommandSettings,
+) -> Vec<Arc<dyn Tool>> {
+    let tool = |name: &&str| by_name(workspace, name, limits.clone(), commands).ok();
+    NAMES.iter().filter_map(tool).collect()
 }
 
 pub(crate) fn by_name(
     workspace: &Workspace,
     name: &str,
     limits: Limits,
+    commands: &CommandSettings,
 ) -> Result<Arc<dyn Tool>, UnknownTool> {
     let limits = limits.useful();
     let (about, act): (About, Act) = match name {
@@ -42,7 +48,7 @@ pub(crate) fn by_name(
         "search" => (search::about(&limits), search::act),
         "write" => (write::about(&limits), write::act),
         "edit" => (edit::about(&limits), edit::act),
-        "run" => return Ok(Arc::new(run::Run::new(workspace.clone(), limits))),
+        "run" => return Ok(Arc::new(run::Run::new(workspace.clone(), limits, commands.clone()))),
         _ => return Err(UnknownTool(name.to_owned())),
     };
     Ok(Arc::new(FileTool { about, act, workspace: workspace.clone(), limits }))

@@ -28,9 +28,9 @@ mod random;
 
 pub use builtin::{NAMES, UnknownTool};
 pub use interrupt::{Interrupt, Stage, Stop};
-pub use limits::Limits;
+pub use limits::{CommandSettings, Limits};
 pub use output::{Captured, Output};
-pub use process::end_orphans;
+pub use process::{end_orphans, hide_variables, launch, launched_command};
 pub use tool::{About, Answer, Content, Effect, Future, How, Tool, Work};
 pub use toolbox::{Taken, Toolbox};
 pub use workspace::{Workspace, WorkspaceError};

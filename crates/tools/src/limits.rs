@@ -1,6 +1,6 @@
 //! How much the built-in tools read, say and wait.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// How much the built-in tools read, say and wait. Whatever stands here, a tool that has something
 /// to say says a little of it: numbers that are too small are taken for the smallest useful ones.
@@ -25,6 +25,17 @@ pub struct Limits {
     pub run: Duration,
     /// How long `run` may take at most.
     pub run_most: Duration,
+}
+
+/// What commands of `run` see, and what starts them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CommandSettings {
+    /// Names of variables that commands see beside the usual ones.
+    pub pass: Vec<String>,
+    /// A program that calls [`launch`](crate::launch) with [`launched_command`](crate::launched_command).
+    /// It becomes the parent of every command, so that a command that looks at its parent finds a
+    /// process with the same variables as its own. Not used on Windows.
+    pub launcher: Option<PathBuf>,
 }
 
 impl Default for Limits {

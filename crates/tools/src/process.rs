@@ -3,6 +3,7 @@
 mod tree;
 mod pipes;
 mod exit;
+mod launch;
 
 use std::{io, path::Path, process::ExitStatus, time::Duration};
 
@@ -12,6 +13,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
+pub use self::launch::{hide_variables, launch, launched_command};
 use self::{exit::Exit, pipes::Pipes, tree::Tree};
 use crate::{Output, Stage, Stop, random::digits};
 
@@ -62,14 +64,19 @@ pub(crate) struct Finished {
 }
 
 impl Process {
-    /// Starts a command of the shell in a folder. It sees these variables, and no others.
+    /// Starts a command of the shell in a folder. It sees these variables, and no others. A launcher
+    /// stands between us and the command.
     pub(crate) fn start(
         command: &str,
         folder: &Path,
         variables: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+        launcher: Option<&Path>,
     ) -> io::Result<Process> {
         let mark = format!("{}-{}", tree::maker(), digits()?);
-        let mut shell = shell(command);
+        let mut shell = match launcher {
+            Some(launcher) if cfg!(unix) => launch::through(launcher, command),
+            Some(_) | None => shell(command.as_ref()),
+        };
         shell.current_dir(folder).env_clear();
         // A call within a call bears the marks of both.
         let outer = variables.iter().find(|(name, _)| name == MARK);
@@ -180,7 +187,7 @@ pub fn end_orphans() -> Vec<String> {
 }
 
 #[cfg(unix)]
-fn shell(command: &str) -> Command {
+fn shell(command: &std::ffi::OsStr) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command);
     shell
@@ -188,8 +195,9 @@ fn shell(command: &str) -> Command {
 
 /// Its quotes are its own.
 #[cfg(windows)]
-fn shell(command: &str) -> Command {
+fn shell(command: &std::ffi::OsStr) -> Command {
     let mut shell = Command::new("cmd");
+    let command = command.to_string_lossy();
     shell.arg("/D").arg("/S").arg("/C").raw_arg(format!("\"{command}\""));
     shell
 }

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::Tool;
 
-/// Tools by name.
+/// Tools by name. Also knows in which order they were added.
 #[derive(Clone, Default)]
-pub struct Toolbox(BTreeMap<String, Arc<dyn Tool>>);
+pub struct Toolbox(BTreeMap<String, (usize, Arc<dyn Tool>)>);
 
 /// A name that another tool has.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -28,18 +28,31 @@ impl Toolbox {
         if self.0.contains_key(&name) {
             return Err(Taken(name));
         }
-        self.0.insert(name, tool);
+        self.0.insert(name, (self.0.len(), tool));
         Ok(())
     }
 
     /// A tool by its name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.0.get(name)
+        self.0.get(name).map(|(_, tool)| tool)
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.0.values()
+        self.0.values().map(|(_, tool)| tool)
+    }
+
+    /// So many of them, those that were added first; by name.
+    pub fn first(&self, most: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.0.values().filter(move |(place, _)| *place < most).map(|(_, tool)| tool)
+    }
+
+    /// The others, in the order in which they were added.
+    pub fn left_out(&self, most: usize) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let mut left: Vec<&(usize, Arc<dyn Tool>)> =
+            self.0.values().filter(|(place, _)| *place >= most).collect();
+        left.sort_by_key(|(place, _)| *place);
+        left.into_iter().map(|(_, tool)| tool)
     }
 
     /// How many there are.
@@ -56,5 +69,50 @@ impl Toolbox {
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{About, Answer, Effect, Future, Work};
+
+    struct Named(About);
+
+    impl Tool for Named {
+        fn about(&self) -> &About {
+            &self.0
+        }
+
+        fn run<'a>(&'a self, _: Work<'a>) -> Future<'a, Answer> {
+            Box::pin(async { Answer::done("") })
+        }
+    }
+
+    #[test]
+    fn what_was_added_first_is_offered_first_and_told_by_name() {
+        let mut tools = Toolbox::new();
+        for name in ["d", "b", "a", "c"] {
+            let about = About {
+                name: name.into(),
+                description: "".into(),
+                schema: serde_json::Value::Null,
+                effect: Effect::Reads,
+                limit: Duration::from_secs(1),
+            };
+            tools.add(Arc::new(Named(about))).expect("a name of its own");
+        }
+        let names = |tools: Vec<&Arc<dyn Tool>>| -> String {
+            tools.into_iter().map(|tool| tool.about().name.to_string()).collect()
+        };
+        let table =
+            [(0, "", "dbac"), (1, "d", "bac"), (3, "abd", "c"), (4, "abcd", ""), (9, "abcd", "")];
+        for (most, first, left) in table {
+            assert_eq!(names(tools.first(most).collect()), first, "{most}");
+            assert_eq!(names(tools.left_out(most).collect()), left, "{most}");
+        }
+        assert_eq!(names(tools.iter().collect()), "abcd");
     }
 }

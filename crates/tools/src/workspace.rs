@@ -13,7 +13,7 @@ use cap_std::{
 };
 
 use crate::{
-    Limits, Tool, builtin,
+    CommandSettings, Limits, Tool, builtin,
     builtin::UnknownTool,
     kind::Kind,
     path::{inside, shown},
@@ -80,7 +80,12 @@ impl Workspace {
 
     /// All built-in tools, in the order of [`NAMES`](crate::NAMES).
     pub fn tools(&self, limits: Limits) -> Vec<Arc<dyn Tool>> {
-        builtin::all(self, limits)
+        self.tools_with(limits, &CommandSettings::default())
+    }
+
+    /// The same, with commands that are started so.
+    pub fn tools_with(&self, limits: Limits, commands: &CommandSettings) -> Vec<Arc<dyn Tool>> {
+        builtin::all(self, limits, commands)
     }
 
     /// Some of the built-in tools.
@@ -92,7 +97,8 @@ impl Workspace {
         names: &[N],
         limits: Limits,
     ) -> Result<Vec<Arc<dyn Tool>>, UnknownTool> {
-        let tool = |name: &N| builtin::by_name(self, name.as_ref(), limits.clone());
+        let commands = CommandSettings::default();
+        let tool = |name: &N| builtin::by_name(self, name.as_ref(), limits.clone(), &commands);
         names.iter().map(tool).collect()
     }
 

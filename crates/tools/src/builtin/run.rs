@@ -6,7 +6,8 @@ use std::{process::ExitStatus, time::Duration};
 
 use super::about as describe;
 use crate::{
-    About, Answer, Content, Effect, Future, How, Limits, Output, Tool, Work, Workspace,
+    About, Answer, CommandSettings, Content, Effect, Future, How, Limits, Output, Tool, Work,
+    Workspace,
     arguments::Arguments,
     path::plain,
     process::{End, Finished, Process},
@@ -24,10 +25,11 @@ pub(super) struct Run {
     about: About,
     workspace: Workspace,
     limits: Limits,
+    commands: CommandSettings,
 }
 
 impl Run {
-    pub(super) fn new(workspace: Workspace, limits: Limits) -> Run {
+    pub(super) fn new(workspace: Workspace, limits: Limits, commands: CommandSettings) -> Run {
         let (usual, most) = (limits.run.as_secs(), limits.run_most.as_secs());
         let shell = if cfg!(windows) { "`cmd /C`" } else { "`sh -c`" };
         let about = describe(
@@ -49,7 +51,7 @@ impl Run {
             Effect::Writes,
             limits.run_most,
         );
-        Run { about, workspace, limits }
+        Run { about, workspace, limits, commands }
     }
 
     async fn act(&self, work: Work<'_>) -> Result<Answer, Refusal> {
@@ -60,8 +62,9 @@ impl Run {
         arguments.end()?;
         check(command)?;
         let folder = self.workspace.standing()?;
-        let variables = variables::seen(std::env::vars_os());
-        let mut process = Process::start(command, folder, variables)
+        let variables = variables::seen(std::env::vars_os(), &self.commands.pass);
+        let launcher = self.commands.launcher.as_deref();
+        let mut process = Process::start(command, folder, variables, launcher)
             .map_err(|error| Refusal(format!("the command cannot be started: {error}")))?;
         let limit = Duration::from_secs(seconds);
         let end = process.watch(&work.output, &work.stop, limit).await;

@@ -1,12 +1,91 @@
-//! The variables that a command sees: ours, without those that look like secrets, and some that
-//! keep programs from talking to a terminal that is not there.
+//! The variables that a command sees: few, by their names, and some that keep programs from talking
+//! to a terminal that is not there. A list of what is secret would never be whole.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
-/// Words in the names of variables that hold secrets.
-const SECRET: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
-/// Wishes for colours that nobody sees.
-const NOT_WANTED: [&str; 3] = ["FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"];
+use crate::process::MARK;
+
+/// Variables that programs need to work as they usually do.
+const USUAL: [&str; 71] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "HOSTNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "CI",
+    // Where tools for programs are, and what they work on.
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "CARGO_TARGET_DIR",
+    "CC",
+    "CONDA_DEFAULT_ENV",
+    "CONDA_PREFIX",
+    "CXX",
+    "DENO_DIR",
+    "DOTNET_ROOT",
+    "GEM_HOME",
+    "GEM_PATH",
+    "GOBIN",
+    "GOCACHE",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOROOT",
+    "GRADLE_USER_HOME",
+    "JAVA_HOME",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "MANPATH",
+    "NODE_PATH",
+    "NVM_BIN",
+    "NVM_DIR",
+    "PKG_CONFIG_PATH",
+    "PNPM_HOME",
+    "PYENV_ROOT",
+    "PYTHONPATH",
+    "RBENV_ROOT",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "SDKMAN_DIR",
+    "VIRTUAL_ENV",
+    "VOLTA_HOME",
+    // Certificates.
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    // Windows.
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "NUMBER_OF_PROCESSORS",
+    "OS",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "USERNAME",
+    "USERPROFILE",
+];
+/// What such variables begin with.
+const FAMILIES: [&str; 2] = ["LC_", "XDG_"];
+/// Seen unless they hold a name and a password.
+const PROXIES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 /// No colours, no pagers, no questions.
 const SET: [(&str, &str); 9] = [
     ("TERM", "dumb"),
@@ -20,41 +99,87 @@ const SET: [(&str, &str); 9] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
 ];
 
-/// What a command sees of these.
-pub(super) fn seen(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
-    let is_seen = |name: &OsString| {
-        let name = name.to_string_lossy().to_ascii_uppercase();
-        !SECRET.iter().any(|word| name.contains(word)) && !NOT_WANTED.contains(&name.as_str())
-    };
-    let seen = all.filter(|(name, _)| is_seen(name));
+/// What a command sees of these; `pass` are names that somebody added.
+pub(super) fn seen(
+    all: impl Iterator<Item = (OsString, OsString)>,
+    pass: &[String],
+) -> Vec<(OsString, OsString)> {
+    let seen = all.filter(|(name, value)| {
+        is_usual(name, value) || pass.iter().any(|passed| name == passed.as_str())
+    });
     // The last of two with one name counts.
     seen.chain(SET.map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
+fn is_usual(name: &OsStr, value: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let upper = name.to_ascii_uppercase();
+    let is_proxy = PROXIES.contains(&upper.as_str());
+    // Names are the same in small letters on Windows alone, and for proxies.
+    let name = if cfg!(windows) { upper.as_str() } else { name };
+    USUAL.contains(&name)
+        || name == MARK
+        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || is_proxy && !value.to_string_lossy().contains('@')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn is_seen(name: &str, value: &str, pass: &[&str]) -> bool {
+        let all = [(OsString::from(name), OsString::from(value))];
+        let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
+        let seen = seen(all.into_iter(), &pass);
+        assert!(seen.iter().any(|(name, value)| name == "TERM" && value == "dumb"));
+        seen.iter().any(|(one, _)| one == name)
+    }
+
     #[test]
-    fn secrets_are_not_seen_and_nothing_is_coloured() {
+    fn few_variables_are_seen_and_nothing_is_coloured() {
         let table = [
             ("PATH", true),
             ("HOME", true),
             ("LANG", true),
+            ("LC_ALL", true),
+            ("XDG_CACHE_HOME", true),
+            ("CARGO_HOME", true),
             ("FOXWEDGE_CALL", true),
             ("OPENAI_API_KEY", false),
             ("github_token", false),
             ("Client_Secret_2", false),
             ("PGPASSWORD", false),
             ("MYSQL_PASSWD", false),
+            ("MYSQL_PWD", false),
             ("GOOGLE_APPLICATION_CREDENTIALS", false),
+            ("DATABASE_URL", false),
+            ("GH_PAT", false),
+            ("NPM_AUTH", false),
+            ("SLACK_WEBHOOK_URL", false),
+            ("MY_PASS", false),
+            ("FOXWEDGE_TOKEN", false),
+            ("SSH_AUTH_SOCK", false),
+            ("path", cfg!(windows)),
+            ("UNHEARD_OF", false),
             ("FORCE_COLOR", false),
         ];
         for (name, expected) in table {
-            let all = [(OsString::from(name), OsString::from("x"))];
-            let seen = seen(all.into_iter());
-            assert_eq!(seen.iter().any(|(one, _)| one == name), expected, "{name}");
-            assert!(seen.iter().any(|(name, value)| name == "TERM" && value == "dumb"));
+            assert_eq!(is_seen(name, "x", &[]), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn a_proxy_is_seen_without_its_password() {
+        for name in ["HTTP_PROXY", "https_proxy", "ALL_PROXY", "no_proxy"] {
+            assert!(is_seen(name, "http://proxy.example:3128", &[]), "{name}");
+            assert!(!is_seen(name, "http://ada:canary@proxy.example:3128", &[]), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_passes_is_seen_by_its_exact_name() {
+        assert!(is_seen("DATABASE_URL", "x", &["DATABASE_URL"]));
+        assert!(!is_seen("DATABASE_URL_2", "x", &["DATABASE_URL"]));
+        assert!(!is_seen("DATABASE", "x", &["DATABASE_URL"]));
     }
 }

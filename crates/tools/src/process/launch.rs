@@ -1,0 +1,90 @@
+//! What keeps our own variables, keys among them, from the commands that tools run. A command gets
+//! few variables of its own; but a process can look at those of another one of the same user.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write as _},
+    path::Path,
+    process::ExitCode,
+};
+
+use tokio::process::Command;
+
+/// The first argument of a launcher.
+const LAUNCH: &str = "__run-tool-command";
+
+/// Keeps other processes of the same user, but not of the administrator, from reading the variables
+/// and the memory of this one. There is no core dump and no debugger any more. Only on Linux.
+pub fn hide_variables() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // An old system goes without.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// A launcher that starts a command.
+pub(super) fn through(launcher: &Path, command: &str) -> Command {
+    let mut through = Command::new(launcher);
+    through.arg(LAUNCH).arg(command);
+    through
+}
+
+/// The command that this process shall [`launch`], if it was started as a launcher.
+pub fn launched_command() -> Option<OsString> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()? == LAUNCH).then(|| arguments.next()).flatten()
+}
+
+/// Runs a command of the shell as a child, and ends as it does. This process has no other variables
+/// than the command, so a command that looks at its parent finds nothing new.
+pub fn launch(command: &OsStr) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let status = runtime.and_then(|runtime| runtime.block_on(child(command)));
+    match status {
+        Ok(status) => ended(status),
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(127)
+        }
+    }
+}
+
+/// Said where the command would have said something.
+fn complain(error: &io::Error) {
+    let _ = writeln!(io::stderr(), "the shell cannot be started: {error}");
+}
+
+async fn child(command: &OsStr) -> io::Result<std::process::ExitStatus> {
+    // Signals are sent to the whole group: the command decides what they mean. What is handled here
+    // is not handled in the child.
+    #[cfg(unix)]
+    let _handled = {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kinds = [
+            SignalKind::terminate(),
+            SignalKind::interrupt(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ];
+        kinds.map(signal)
+    };
+    super::shell(command).status().await
+}
+
+/// Ends as the command did.
+fn ended(status: std::process::ExitStatus) -> ExitCode {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+        if let Some(signal) = status.signal() {
+            // Another program has no handlers: the signal ends it.
+            let mut last = std::process::Command::new("/bin/sh");
+            let error = last.arg("-c").arg(format!("kill -{signal} $$")).exec();
+            complain(&error);
+            return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
+        }
+    }
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
