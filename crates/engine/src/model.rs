@@ -99,11 +99,22 @@ pub enum StopKind {
     Pause,
 }
 
+/// How many tools the provider of a profile takes in one request, where that is known. Of others it
+/// is learned when they refuse some.
+pub fn most_tools(profile: Profile) -> Option<usize> {
+    match profile {
+        Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek | Profile::Strict => {
+            Some(128)
+        }
+        Profile::Anthropic | Profile::Gemini | Profile::Bedrock | Profile::Mistral => None,
+    }
+}
+
 /// Why a model does not reply, or not to the end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// In a word, such as `upstream_unreachable`, `overflow`, `refused`, `cut`.
+    /// In a word, such as `upstream_unreachable`, `overflow`, `too_many_tools`, `refused`, `cut`.
     pub code: &'static str,
     /// In words, without secrets.
     pub message: String,

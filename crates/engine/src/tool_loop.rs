@@ -20,6 +20,7 @@ mod work;
 mod answers;
 mod keeper;
 mod shorten;
+mod offer;
 mod drive;
 
 use std::sync::Arc;
@@ -49,6 +50,7 @@ use context::Context;
 use drive::{Drive, Gear};
 use keeper::{Keeper, now};
 use live::Live;
+use offer::ToolOffer;
 use shelf::{Anew, Shelf};
 use shorten::{Shortener, Shortening};
 
@@ -67,6 +69,7 @@ pub struct ToolLoop<S> {
     shelf: Shelf<S>,
     shortener: Shortener,
     handle: Handle,
+    offer: ToolOffer,
 }
 
 /// A run that is over.
@@ -85,6 +88,22 @@ pub struct Finished {
 pub struct Wish {
     /// What a person wants to be kept.
     pub focus: Option<String>,
+}
+
+/// What became of a wish to make a conversation shorter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compaction {
+    /// It is shorter.
+    Shorter {
+        /// Tokens before.
+        before: u64,
+        /// Tokens now.
+        after: u64,
+    },
+    /// It is as short as it can be.
+    NothingToGain,
+    /// Somebody stopped it: it is as it was.
+    Stopped,
 }
 
 impl<S: Store> ToolLoop<S> {
@@ -109,7 +128,8 @@ impl<S: Store> ToolLoop<S> {
         store.create_session(new).await?;
         let shelf = Shelf::new(store, &setup.session);
         let (shortener, handle) = (Shortener::default(), Handle::default());
-        let mut this = ToolLoop { setup, model, tools, approver, shelf, shortener, handle };
+        let offer = ToolOffer::default();
+        let mut this = ToolLoop { setup, model, tools, approver, shelf, shortener, handle, offer };
         this.alone(None).await?;
         this.shelf.load().await?;
         this.repair().await?;
@@ -159,8 +179,7 @@ impl<S: Store> ToolLoop<S> {
         self.run(None, listener).await
     }
 
-    /// Makes the conversation shorter now: tokens before and after. `None` if there is nothing to
-    /// gain, or somebody stopped it. What was there before stays in the store.
+    /// Makes the conversation shorter now. What was there before stays in the store.
     ///
     /// # Errors
     /// If the store fails, or the history cannot be made shorter; it then stays as it is.
@@ -168,7 +187,7 @@ impl<S: Store> ToolLoop<S> {
         &mut self,
         wish: Wish,
         listener: &mut dyn Listener,
-    ) -> Result<Option<(u64, u64)>, LoopError> {
+    ) -> Result<Compaction, LoopError> {
         let busy = self.handle.begin();
         self.alone(None).await?;
         self.shelf.refresh().await?;
@@ -177,25 +196,25 @@ impl<S: Store> ToolLoop<S> {
         let (question, limits) = (context.question(), &self.setup.limits);
         let about = self.model.about();
         let load = self.shortener.judge(&body, about, question, limits, Shortening::Wanted);
-        let Some(load) = load else { return Ok(None) };
+        let Some(load) = load else { return Ok(Compaction::NothingToGain) };
         listener.told(Told::Note(Note::Compacting));
         let shorten = self.shortener.shorten(load, &self.model, wish.focus, busy.stop.clone());
         let mut stop = busy.stop.clone();
         let shortened = tokio::select! {
             biased;
-            () = stop.reached(foxwedge_tools::Stage::Asked) => return Ok(None),
+            () = stop.reached(foxwedge_tools::Stage::Asked) => return Ok(Compaction::Stopped),
             shortened = shorten => shortened,
         };
         let shorter = match shortened {
             Ok(Some(shorter)) if shorter.after < shorter.before => shorter,
-            Ok(_) => return Ok(None),
+            Ok(_) => return Ok(Compaction::NothingToGain),
             Err(failed) => return Err(LoopError::Compaction(failed.why)),
         };
         let messages = self.context().messages(&shorter.body)?;
-        let why = Anew::Compacted(shorter.before, shorter.after);
-        self.shelf.anew(why, messages, "base", None).await?;
-        listener.told(Told::Note(Note::Compacted(shorter.before, shorter.after)));
-        Ok(Some((shorter.before, shorter.after)))
+        let (before, after) = (shorter.before, shorter.after);
+        self.shelf.anew(Anew::Compacted(before, after), messages, "base", None).await?;
+        listener.told(Told::Note(Note::Compacted(before, after)));
+        Ok(Compaction::Shorter { before, after })
     }
 
     /// Takes the last prompt back, and everything behind it: returns what it said. Nothing is deleted.
@@ -268,6 +287,7 @@ impl<S: Store> ToolLoop<S> {
     /// Asks another model from now on.
     pub fn set_model(&mut self, model: Arc<dyn Model>) {
         self.model = model;
+        self.offer = ToolOffer::default();
     }
 
     /// What may be called.
@@ -333,6 +353,7 @@ impl<S: Store> ToolLoop<S> {
             limits: self.setup.limits,
             stop: busy.stop.clone(),
             shortener: &self.shortener,
+            offer: &mut self.offer,
         };
         let finished = Drive::new(keeper, &mut self.shelf, gear).run().await;
         drop(live);
@@ -399,6 +420,7 @@ impl<S: Store> ToolLoop<S> {
             about: self.model.about(),
             instructions: &self.setup.instructions,
             tools: &self.tools,
+            most_tools: self.offer.most(self.model.about().profile),
             reply: self.setup.limits.reply,
         }
     }

@@ -148,14 +148,14 @@ impl Chat {
         self.finished(finished)
     }
 
-    /// Goes on with a session that is there.
-    pub(crate) async fn resume(&mut self, known: &Known) -> anyhow::Result<()> {
+    /// Goes on with a session that is there, and tells what waits in it.
+    pub(crate) async fn resume(&mut self, known: &Known) -> anyhow::Result<Vec<String>> {
         sessions::check_free(&self.kept, &known.id).await?;
         self.open(&known.id, &known.title).await
     }
 
-    /// Goes on in a copy of this session.
-    pub(crate) async fn fork(&mut self) -> anyhow::Result<()> {
+    /// Goes on in a copy of this session, and tells what waits in it.
+    pub(crate) async fn fork(&mut self) -> anyhow::Result<Vec<String>> {
         let Session::Open(old, tool_loop) = &self.session else { return Err(nothing()) };
         let row = self.kept.or_tell(self.kept.store.session(old).await)?;
         let title = row.map(|row| row.title).unwrap_or_default();
@@ -195,7 +195,8 @@ impl Chat {
         sessions::new(id, title, &self.folder, self.model())
     }
 
-    async fn open(&mut self, id: &str, title: &str) -> anyhow::Result<()> {
+    /// Opens a session, and tells what waits in it.
+    async fn open(&mut self, id: &str, title: &str) -> anyhow::Result<Vec<String>> {
         let NewSession { id: session, owner, title, meta } = self.described(id, title);
         let usual = Limits::default();
         let setup = Setup {
@@ -215,10 +216,12 @@ impl Chat {
             Arc::clone(&self.approver),
         );
         let tool_loop = opened.await.map_err(|error| self.told(error))?;
+        // From here on what is typed is kept in its place.
+        let waiting = tool_loop.inbox().get().await.map_err(|error| self.told(error))?;
         self.reception.turn_to(&tool_loop);
         self.session = Session::Open(id.to_owned(), Box::new(tool_loop));
         self.last = None;
-        Ok(())
+        Ok(waiting)
     }
 
     fn finished(&mut self, finished: Result<Finished, LoopError>) -> anyhow::Result<Finished> {

@@ -42,6 +42,9 @@ use std::process::ExitCode;
 use cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(command) = foxwedge_tools::launched_command() {
+        return foxwedge_tools::launch(&command);
+    }
     let cli = Cli::read();
     say::set_color(cli.color());
     match run(cli.command) {

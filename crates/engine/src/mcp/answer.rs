@@ -118,17 +118,33 @@ impl Told {
         self.parts.push(Part::Block(json!({"type": block, "source": source})));
     }
 
-    /// The same as the text, mostly: told only if no text says it.
+    /// The same as the texts, mostly. What they say is not told again; what says less than the
+    /// structure is replaced by it.
     fn structured(&mut self, value: &Value) {
-        let said = self.parts.iter().any(|part| match part {
-            Part::Text(text) => {
-                serde_json::from_str::<Value>(text).is_ok_and(|text| text == *value)
-            }
-            Part::Block(_) => false,
-        });
-        if !said {
-            self.text(&value.to_string());
+        let texts: Vec<&str> = self.texts().collect();
+        let whole = texts.join("\n");
+        if texts.iter().any(|text| says(text, value))
+            || says(&whole, value)
+            || says_each(&texts, value)
+        {
+            return;
         }
+        let told = value.to_string();
+        let less = self.parts.iter_mut().find_map(|part| match part {
+            Part::Text(text) if says_some(text, value) => Some(text),
+            Part::Text(_) | Part::Block(_) => None,
+        });
+        match less {
+            Some(text) => *text = told,
+            None => self.text(&told),
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Block(_) => None,
+        })
     }
 
     fn note(&mut self, text: &str) {
@@ -167,6 +183,74 @@ impl Told {
         }
         flush(&mut text, &mut blocks);
         Content::Blocks(blocks)
+    }
+}
+
+/// Whether a text says what a structure does. Servers wrap what is no object into one with a single
+/// field, on either side.
+fn says(text: &str, value: &Value) -> bool {
+    let written = read_json(text);
+    is_written(text, written.as_ref(), value)
+        || wrapped(value).is_some_and(|inner| is_written(text, written.as_ref(), inner))
+        || written.as_ref().and_then(wrapped).is_some_and(|inner| equal(inner, value))
+}
+
+/// Whether every text says one item of a list, in their order.
+fn says_each(texts: &[&str], value: &Value) -> bool {
+    let list = wrapped(value).unwrap_or(value).as_array();
+    list.is_some_and(|items| {
+        !items.is_empty()
+            && items.len() == texts.len()
+            && items.iter().zip(texts).all(|(item, text)| says(text, item))
+    })
+}
+
+/// Whether a text is JSON and every field of it stands in a structure that has more.
+fn says_some(text: &str, value: &Value) -> bool {
+    match (read_json(text), value) {
+        (Some(Value::Object(said)), Value::Object(all)) => {
+            said.iter().all(|(name, field)| all.get(name).is_some_and(|there| equal(there, field)))
+        }
+        _ => false,
+    }
+}
+
+fn is_written(text: &str, written: Option<&Value>, value: &Value) -> bool {
+    match value {
+        Value::String(words) if words.trim() == text.trim() => true,
+        value => written.is_some_and(|written| equal(written, value)),
+    }
+}
+
+/// The only field of an object.
+fn wrapped(value: &Value) -> Option<&Value> {
+    value.as_object().filter(|fields| fields.len() == 1)?.values().next()
+}
+
+/// JSON in a text, which may stand between fences.
+fn read_json(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let bare = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    let bare = bare.map(|text| text.strip_prefix("json").unwrap_or(text));
+    serde_json::from_str(bare.unwrap_or(text)).ok()
+}
+
+/// Whether two values are the same; a number may be written in two ways.
+fn equal(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => {
+            one == other || one.as_f64().is_some_and(|one| other.as_f64() == Some(one))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .all(|(name, field)| other.get(name).is_some_and(|there| equal(there, field)))
+        }
+        (one, other) => one == other,
     }
 }
 
@@ -250,6 +334,52 @@ mod tests {
         ];
         for (result, expected) in table {
             assert_eq!(told(result.clone()), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn what_text_and_structure_both_say_is_told_once() {
+        let pretty = "[\n  {\n    \"b\": [1, 2],\n    \"a\": \"x\"\n  }\n]";
+        let list = json!([{"a": "x", "b": [1, 2]}]);
+        let table = [
+            // Texts, structure, and what is told.
+            (vec!["3"], json!({"result": 3}), "3"),
+            (vec!["3.0"], json!({"result": 3}), "3.0"),
+            (vec!["true"], json!({"result": true}), "true"),
+            (vec!["null"], json!({"result": null}), "null"),
+            (vec!["hello"], json!({"result": "hello"}), "hello"),
+            (vec!["\"hello\""], json!({"result": "hello"}), "\"hello\""),
+            (vec!["hello\n"], json!({"result": "hello"}), "hello\n"),
+            (vec!["{\"a\":1}"], json!({"result": "{\"a\":1}"}), "{\"a\":1}"),
+            (vec![pretty], json!({"entities": list}), pretty),
+            (vec![pretty], list.clone(), pretty),
+            (vec!["{ \"b\": 2,\n \"a\": 1 }"], json!({"a": 1, "b": 2}), "{ \"b\": 2,\n \"a\": 1 }"),
+            (vec!["```json\n{\"a\": 1}\n```"], json!({"a": 1}), "```json\n{\"a\": 1}\n```"),
+            (vec!["{\"result\": [1]}"], json!([1]), "{\"result\": [1]}"),
+            (vec!["a", "b"], json!({"result": ["a", "b"]}), "a\nb"),
+            (
+                vec!["{\"n\": 1}", "{\"n\": 2}"],
+                json!({"result": [{"n": 1}, {"n": 2}]}),
+                "{\"n\": 1}\n{\"n\": 2}",
+            ),
+            (vec!["one", "two"], json!({"result": "one\ntwo"}), "one\ntwo"),
+            // The structure says something else, or more.
+            (vec!["3"], json!({"result": 4}), "3\n{\"result\":4}"),
+            (vec!["3"], json!({"result": 3, "unit": "m"}), "3\n{\"result\":3,\"unit\":\"m\"}"),
+            (vec!["{\"a\": 1}"], json!({"b": 1}), "{\"a\": 1}\n{\"b\":1}"),
+            (vec!["{\"a\": 1}"], json!({"a": 1, "b": 2}), "{\"a\":1,\"b\":2}"),
+            (vec!["a"], json!({"result": ["a", "b"]}), "a\n{\"result\":[\"a\",\"b\"]}"),
+            (vec!["b", "a"], json!({"result": ["a", "b"]}), "b\na\n{\"result\":[\"a\",\"b\"]}"),
+            (vec!["two found"], json!({"found": 2}), "two found\n{\"found\":2}"),
+            (vec![], json!({"result": 3}), "{\"result\":3}"),
+            (vec![], json!({"result": []}), "{\"result\":[]}"),
+        ];
+        for (texts, structured, expected) in table {
+            let blocks: Vec<Value> =
+                texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+            let result = json!({"content": blocks, "structuredContent": structured});
+            let Content::Text(told) = read(&result, 1_000).content else { panic!("{result}") };
+            assert_eq!(told, expected, "{result}");
         }
     }
 

@@ -31,6 +31,10 @@ const TOLD: usize = 400;
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
+/// What is said about servers of the old kind.
+const OLD: &str = "it speaks the old transport (HTTP+SSE) alone, which is not supported; start it with \
+                   streamable HTTP and give that address, which mostly ends in `/mcp`";
+
 type Error = StreamableHttpError<HttpError>;
 
 /// Asks one server.
@@ -78,6 +82,16 @@ impl Asker {
     }
 }
 
+impl Asker {
+    /// Whether a server has nothing but a stream of events here, as those of the old kind do.
+    async fn is_old(&self) -> bool {
+        let asked = self.ask(Method::GET, None, HashMap::new(), Bytes::new()).await;
+        asked.is_ok_and(|reply| {
+            reply.status == StatusCode::OK && matches!(kind(&reply.headers), Kind::Events)
+        })
+    }
+}
+
 impl StreamableHttpClient for Asker {
     type Error = HttpError;
 
@@ -118,6 +132,12 @@ impl StreamableHttpClient for Asker {
                 return Ok(StreamableHttpPostResponse::Accepted);
             }
             StatusCode::NOT_FOUND if session.is_some() => return Err(Error::SessionExpired),
+            // What does not take a question may be of the old kind, where questions go elsewhere.
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+                if session.is_none() && is_question && self.is_old().await =>
+            {
+                return Err(unexpected(OLD));
+            }
             status if !status.is_success() => {
                 return refused(status, body, session.is_some()).await;
             }

@@ -129,8 +129,9 @@ impl Entry<'_> {
                 self.http(url)?
             }
             (Some("sse"), _, _) => {
-                let what =
-                    "servers of the old kind `sse` are not supported; try \"type\": \"http\"";
+                let what = "the old transport `sse` is not supported; start the server with \
+                            streamable HTTP, and set \"type\": \"http\" and that address, which \
+                            mostly ends in `/mcp`";
                 return Err(self.place.field("type").wrong(what));
             }
             (None, None, None) => {

@@ -17,7 +17,7 @@ pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Sse, SseError>> + Send
 
 /// The events of a body. None may be longer than that.
 pub(super) fn events(body: Incoming, most: usize) -> Events {
-    let pieces = Pieces { body, count: Count::new(most), failed: false };
+    let pieces = Pieces { body, count: Count::new(most), state: PiecesState::Open };
     Box::pin(SseStream::from_bytes_stream(pieces))
 }
 
@@ -25,7 +25,16 @@ pub(super) fn events(body: Incoming, most: usize) -> Events {
 struct Pieces {
     body: Incoming,
     count: Count,
-    failed: bool,
+    state: PiecesState,
+}
+
+/// Whether pieces may follow.
+#[derive(Clone, Copy)]
+enum PiecesState {
+    Open,
+    /// What came before an event that is too long was told, and this is not yet.
+    TooLong,
+    Over,
 }
 
 /// A stream of events broke off.
@@ -41,17 +50,35 @@ impl Stream for Pieces {
     type Item = Result<Bytes, Broken>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.failed {
-            return Poll::Ready(None);
+        match self.state {
+            PiecesState::Open => {}
+            PiecesState::TooLong => {
+                self.state = PiecesState::Over;
+                return Poll::Ready(Some(Err(Broken::TooLong)));
+            }
+            PiecesState::Over => return Poll::Ready(None),
         }
-        let piece = match ready!(self.body.poll_next(context)) {
+        let mut bytes = match ready!(self.body.poll_next(context)) {
             None => return Poll::Ready(None),
-            Some(Err(error)) => Err(error.into()),
-            Some(Ok(bytes)) if self.count.fits(&bytes) => Ok(bytes),
-            Some(Ok(_)) => Err(Broken::TooLong),
+            Some(Err(error)) => {
+                self.state = PiecesState::Over;
+                return Poll::Ready(Some(Err(error.into())));
+            }
+            Some(Ok(bytes)) => bytes,
         };
-        self.failed = piece.is_err();
-        Poll::Ready(Some(piece))
+        match self.count.fits(&bytes) {
+            Ok(()) => Poll::Ready(Some(Ok(bytes))),
+            // Events that ended before it are told first.
+            Err(whole) if whole > 0 => {
+                self.state = PiecesState::TooLong;
+                bytes.truncate(whole);
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Err(_) => {
+                self.state = PiecesState::Over;
+                Poll::Ready(Some(Err(Broken::TooLong)))
+            }
+        }
     }
 }
 
@@ -70,15 +97,17 @@ impl Count {
         Count { event: 0, line: 0, comment: false, returned: false, most }
     }
 
-    fn fits(&mut self, bytes: &[u8]) -> bool {
-        for byte in bytes {
+    /// Counts on. If an event is too long: how many of these bytes stand before it.
+    fn fits(&mut self, bytes: &[u8]) -> Result<(), usize> {
+        let mut whole = 0;
+        for (at, byte) in bytes.iter().enumerate() {
             let returned = std::mem::take(&mut self.returned);
             match byte {
                 b'\n' if returned => {}
                 b'\n' | b'\r' => {
                     self.returned = *byte == b'\r';
                     match (self.line, self.comment) {
-                        (0, _) => self.event = 0,
+                        (0, _) => (self.event, whole) = (0, at + 1),
                         (_, true) => {}
                         (line, false) => self.event += line,
                     }
@@ -90,10 +119,10 @@ impl Count {
                 }
             }
             if self.event + self.line > self.most {
-                return false;
+                return Err(whole);
             }
         }
-        true
+        Ok(())
     }
 }
 
@@ -115,8 +144,44 @@ mod tests {
         ];
         for (pieces, expected) in table {
             let mut count = Count::new(12);
-            let fits = pieces.iter().all(|piece| count.fits(piece.as_bytes()));
+            let fits = pieces.iter().all(|piece| count.fits(piece.as_bytes()).is_ok());
             assert_eq!(fits, expected, "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_before_an_event_that_is_too_long_is_known() {
+        let table = [
+            ("data: 123456789", 0),
+            ("data: 1\n\ndata: 123456789", 9),
+            ("data: 1\r\n\r\ndata: 2\r\n\r\ndata: 123456789", 21),
+            ("data: 1\n\n: ping\n\ndata: 123456789", 17),
+        ];
+        for (text, whole) in table {
+            assert_eq!(Count::new(12).fits(text.as_bytes()), Err(whole), "{text:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn events_before_one_that_is_too_long_are_told_in_order() {
+        use foxwedge_scripted::{End, Piece, Play};
+        for number in [0, 1, 2, 63, 64, 65, 200] {
+            let events: String = (0..number).map(|at| format!("data: {at}\n\n")).collect();
+            let bytes = format!("{events}data: {}\n\n", "x".repeat(100)).into_bytes();
+            let pieces = vec![Piece { after: std::time::Duration::ZERO, bytes }];
+            let play = Play { status: 200, headers: Vec::new(), pieces, end: End::Whole };
+            let mut events = super::events(Incoming::scripted(play), 50);
+            let (mut told, mut failed) = (Vec::new(), 0);
+            while let Some(event) =
+                std::future::poll_fn(|context| events.as_mut().poll_next(context)).await
+            {
+                match event {
+                    Ok(event) => told.extend(event.data),
+                    Err(_) => failed += 1,
+                }
+            }
+            let expected: Vec<String> = (0..number).map(|at| at.to_string()).collect();
+            assert_eq!((told, failed), (expected, 1), "{number} events");
         }
     }
 }

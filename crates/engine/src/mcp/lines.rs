@@ -1,11 +1,16 @@
 //! The output of a server, line by line. Memory has an end: a line that is too long is thrown away
-//! as it comes, and only the number of the question that it answers is looked for in it.
+//! as it comes, and only the number of the question that it answers is looked for in it. A line has
+//! an end, too, or whoever prints it is not listened to any more.
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// Bytes of a line.
 pub(super) const MOST: usize = 16 << 20;
+/// Bytes of a line that begins like no message.
+pub(super) const NOISE: usize = 1 << 20;
+/// Bytes of a line behind those that are kept of it.
+const BEHIND: usize = 16 << 20;
 /// What is read at once.
 const READ: usize = 64 << 10;
 /// Bytes at both ends of a line that is too long, in which its number may stand.
@@ -18,6 +23,8 @@ pub(super) enum Line {
     Whole(BytesMut),
     /// One that was too long, with the number in it, if it has one.
     TooLong(Option<i64>),
+    /// One that does not end. Nothing is read behind it.
+    Endless,
 }
 
 /// The lines of an output.
@@ -29,20 +36,30 @@ pub(super) struct Lines<R> {
     looked: usize,
     /// The beginning of a line that is too long.
     head: Option<Vec<u8>>,
+    /// Bytes of it that were thrown away.
+    thrown: usize,
     most: usize,
+    over: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(super) fn new(from: R, most: usize) -> Lines<R> {
-        Lines { from, buffer: BytesMut::new(), looked: 0, head: None, most }
+        Lines { from, buffer: BytesMut::new(), looked: 0, head: None, thrown: 0, most, over: false }
     }
 
     /// The next line; `None` at the end. May be dropped while it waits, and loses nothing. What
     /// stands behind the last line end is nobody's message.
     pub(super) async fn next(&mut self) -> Option<Line> {
         loop {
+            if self.over {
+                return None;
+            }
             if let Some(line) = self.take() {
                 return Some(line);
+            }
+            if self.is_endless() {
+                self.over = true;
+                return Some(Line::Endless);
             }
             self.buffer.reserve(READ);
             match self.from.read_buf(&mut self.buffer).await {
@@ -50,6 +67,17 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 Ok(_) => {}
             }
         }
+    }
+
+    /// Whether the line that has begun is longer than any line may be.
+    fn is_endless(&self) -> bool {
+        let begins = self.head.as_deref().unwrap_or(&self.buffer);
+        let first = begins.iter().find(|byte| !byte.is_ascii_whitespace());
+        let most = match first {
+            Some(b'{' | b'[') => self.most.saturating_add(BEHIND),
+            Some(_) | None => NOISE,
+        };
+        self.thrown + self.buffer.len() > most
     }
 
     /// A line that is in the buffer.
@@ -61,13 +89,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             if self.head.is_some() && self.buffer.len() > END {
                 let over = self.buffer.len() - END;
+                self.thrown += over;
                 self.buffer = BytesMut::from(self.buffer.get(over..).unwrap_or_default());
             }
             self.looked = self.buffer.len();
             return None;
         };
         let line = self.buffer.split_to(self.looked + end + 1);
-        self.looked = 0;
+        (self.looked, self.thrown) = (0, 0);
         match self.head.take() {
             Some(head) => Some(Line::TooLong(number(&head, &line))),
             None if line.len() > self.most => Some(Line::TooLong(number(&line, &line))),
@@ -107,6 +136,7 @@ mod tests {
             all.push(match line {
                 Line::Whole(line) => String::from_utf8_lossy(&line).trim_end().to_owned(),
                 Line::TooLong(number) => format!("{number:?}"),
+                Line::Endless => "endless".to_owned(),
             });
         }
         all
@@ -129,5 +159,34 @@ mod tests {
             assert_eq!(lines(&text, 1_000).await.join("|"), expected, "{text:.80}");
         }
         assert_eq!(lines(&format!("{first}\n"), 300_000).await, [first]);
+    }
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_noticed() {
+        let x = |bytes: usize| "x".repeat(bytes);
+        let table = [
+            (x(NOISE), ""),
+            (x(NOISE + 1), "endless"),
+            (format!("a\n{}\nb\n", x(2 * NOISE)), "a|endless"),
+            (format!("{}x", " ".repeat(NOISE)), "endless"),
+            // It may become a message.
+            (format!("{{\"id\":1,\"result\":\"{}", x(2 * NOISE)), ""),
+            (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * NOISE)), "Some(1)|b"),
+            (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(BEHIND + NOISE)), "endless"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(lines(&text, 1_000).await.join("|"), expected, "{text:.40} {}", text.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn no_number_of_lines_at_once_loses_one() {
+        // Around what one read takes.
+        for number in [1, 2, READ / 8 - 1, READ / 8, READ / 8 + 1, 2 * READ / 8, 2 * READ / 8 + 1] {
+            let text: String = (0..number).map(|at| format!("{at:07}\n")).collect();
+            let all = lines(&text, 1_000).await;
+            let expected: Vec<String> = (0..number).map(|at| format!("{at:07}")).collect();
+            assert_eq!(all, expected, "{number} lines");
+        }
     }
 }

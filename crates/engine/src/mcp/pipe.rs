@@ -18,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    lines::{Line, Lines, MOST},
+    lines::{Line, Lines, MOST, NOISE},
     process::{Pipes, Process},
 };
 use crate::child::{Input, Unread};
@@ -26,7 +26,7 @@ use crate::child::{Input, Unread};
 /// Bytes that may wait for a process that does not read.
 const UNREAD: usize = 64 << 20;
 /// Bytes between two messages that are none.
-const NONSENSE: usize = 1 << 20;
+const NONSENSE: usize = NOISE;
 /// How long is waited for the rest of the output behind the end of a process.
 const REST: Duration = Duration::from_secs(2);
 
@@ -64,7 +64,7 @@ impl Pipe {
     fn heard(&mut self, line: Line) -> Option<ServerJsonRpcMessage> {
         let size = match &line {
             Line::Whole(line) => line.len(),
-            Line::TooLong(_) => 0,
+            Line::TooLong(_) | Line::Endless => 0,
         };
         let message = match line {
             Line::Whole(line) => read(&line),
@@ -72,7 +72,7 @@ impl Pipe {
                 let why = format!("its answer has more than {MOST} bytes");
                 Some(broken(RequestId::Number(number), why))
             }
-            Line::TooLong(None) => None,
+            Line::TooLong(None) | Line::Endless => None,
         };
         self.nonsense = if message.is_some() { 0 } else { self.nonsense + size.max(1) };
         message
@@ -108,6 +108,10 @@ impl Transport<RoleClient> for Pipe {
                 self.process.kill();
                 return None;
             };
+            if line == Line::Endless {
+                self.process.kill_for("it prints a line without an end");
+                return None;
+            }
             if let Some(message) = self.heard(line) {
                 return Some(message);
             }

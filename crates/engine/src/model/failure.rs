@@ -42,6 +42,7 @@ pub(super) fn refused(
         // More bytes than the provider reads at all: a shorter history helps.
         413 => "overflow",
         401 | 403 => "unauthorized",
+        400 | 422 if is_too_many_tools(&words) => "too_many_tools",
         _ => "refused",
     };
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
@@ -144,6 +145,29 @@ fn is_overflow(words: &str) -> bool {
     SAID.iter().any(|said| words.contains(said))
 }
 
+/// Whether an error says that a request offers too many tools. What is said about the calls in a
+/// history, or about one name or text, is something else.
+fn is_too_many_tools(words: &str) -> bool {
+    const ABOUT: [&str; 4] =
+        ["tools", "functions", "function declarations", "function_declarations"];
+    const SAID: [&str; 10] = [
+        "too many",
+        "array too long",
+        "at most",
+        "more than",
+        "maximum number",
+        "maximum of",
+        "max of",
+        "limit of",
+        "exceed",
+        "up to",
+    ];
+    const ELSE: [&str; 6] = ["tool_calls", "messages", "token", "character", "string", "name"];
+    let words = cut_to(words, WORDS).to_ascii_lowercase();
+    let has = |list: &[&str]| list.iter().any(|said| words.contains(said));
+    has(&ABOUT) && has(&SAID) && !has(&ELSE)
+}
+
 /// No key of ours is repeated, whoever does it.
 fn without_secrets(message: String, upstream: &Upstream) -> String {
     let mut message = message;
@@ -228,6 +252,49 @@ mod tests {
             (403, Wire::Gemini, google("No."), "unauthorized", false),
             (400, Wire::OpenaiChat, openai("Bad temperature.", "x"), "refused", false),
             (404, Wire::OpenaiChat, openai("No such model.", "x"), "refused", false),
+            (
+                400,
+                Wire::OpenaiChat,
+                openai(
+                    "Invalid 'tools': array too long. Expected an array with maximum length 128, \
+                     but got an array with length 129 instead.",
+                    "array_above_max_length",
+                ),
+                "too_many_tools",
+                false,
+            ),
+            (
+                400,
+                Wire::OpenaiChat,
+                openai(
+                    "Invalid 'messages[1].tool_calls': array too long. Expected an array with \
+                     maximum length 128, but got an array with length 129 instead.",
+                    "array_above_max_length",
+                ),
+                "refused",
+                false,
+            ),
+            (
+                400,
+                Wire::Anthropic,
+                claude("tools: List should have at most 64 items after validation, not 65"),
+                "too_many_tools",
+                false,
+            ),
+            (
+                400,
+                Wire::Anthropic,
+                claude("tools.0.custom.name: String should have at most 128 characters"),
+                "refused",
+                false,
+            ),
+            (
+                400,
+                Wire::Gemini,
+                google("The number of function declarations exceeds the limit of 512."),
+                "too_many_tools",
+                false,
+            ),
             (429, Wire::OpenaiChat, openai("Slow down.", "x"), "refused", true),
             (502, Wire::OpenaiChat, "<html>canary".to_owned(), "refused", true),
             (500, Wire::OpenaiChat, String::new(), "refused", true),

@@ -22,6 +22,8 @@ pub(super) struct Context<'a> {
     pub(super) about: &'a ModelAbout,
     pub(super) instructions: &'a str,
     pub(super) tools: &'a Toolbox,
+    /// Tools that are offered, at most: those that were added first.
+    pub(super) most_tools: usize,
     /// Tokens of the reply.
     pub(super) reply: u64,
 }
@@ -74,7 +76,7 @@ impl Context<'_> {
     }
 
     fn settings<'s>(&'s self, most: &'s str, wire: Wire) -> Settings<'s> {
-        let tools = self.tools.iter().map(|tool| {
+        let tools = self.tools.first(self.most_tools).map(|tool| {
             let about = tool.about();
             Tool {
                 name: Words::from(&*about.name),

@@ -18,6 +18,7 @@ use super::{
     context::{Context, calls},
     entry::Entry,
     keeper::{Keeper, Trouble},
+    offer::ToolOffer,
     shelf::{Anew, Shelf, chained},
     shorten::{Shortener, Shortening},
 };
@@ -41,6 +42,7 @@ pub(super) struct Drive<'a, S> {
     pub(super) limits: Limits,
     pub(super) stop: Stop,
     pub(super) shortener: &'a Shortener,
+    offer: &'a mut ToolOffer,
     /// When somebody looks whether the run is still ours.
     pulse: Interval,
     turn: u32,
@@ -69,6 +71,7 @@ pub(super) struct Gear<'a> {
     pub(super) limits: Limits,
     pub(super) stop: Stop,
     pub(super) shortener: &'a Shortener,
+    pub(super) offer: &'a mut ToolOffer,
 }
 
 /// How a run comes to its end.
@@ -87,7 +90,7 @@ enum End {
 
 impl<'a, S: Store> Drive<'a, S> {
     pub(super) fn new(keeper: Keeper<'a, S>, shelf: &'a mut Shelf<S>, gear: Gear<'a>) -> Self {
-        let Gear { model, tools, approver, instructions, limits, stop, shortener } = gear;
+        let Gear { model, tools, approver, instructions, limits, stop, shortener, offer } = gear;
         let mut pulse = interval((limits.lease / 3).clamp(Duration::from_millis(10), PULSE));
         pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Drive {
@@ -100,6 +103,7 @@ impl<'a, S: Store> Drive<'a, S> {
             limits,
             stop,
             shortener,
+            offer,
             pulse,
             turn: 0,
             written: 0,
@@ -158,6 +162,10 @@ impl<'a, S: Store> Drive<'a, S> {
                     tight = true;
                     continue;
                 }
+                // So is one that takes fewer tools than anybody knew.
+                Heard::Failed(error) if error.code == "too_many_tools" && self.offer_fewer() => {
+                    continue;
+                }
                 Heard::Failed(error) => return Ok(End::Failed(failure(error.code, error.message))),
             };
             tight = false;
@@ -184,6 +192,17 @@ impl<'a, S: Store> Drive<'a, S> {
                 return Ok(End::Failed(problem));
             }
         }
+    }
+
+    /// Offers fewer tools from now on; whether there are still some.
+    fn offer_fewer(&mut self) -> bool {
+        let all = self.tools.len();
+        let offered = self.offer.most(self.model.about().profile).min(all);
+        let fewer = self.offer.refused(offered);
+        if let Some(offered) = fewer {
+            self.keeper.tell_note(Note::FewerTools { offered, all });
+        }
+        fewer.is_some()
     }
 
     fn is_stopped(&self) -> bool {
@@ -259,6 +278,7 @@ impl<'a, S: Store> Drive<'a, S> {
             about: self.model.about(),
             instructions: self.instructions,
             tools: self.tools,
+            most_tools: self.offer.most(self.model.about().profile),
             reply: self.limits.reply,
         }
     }

@@ -36,6 +36,13 @@ pub enum Note {
     },
     /// The history was repaired, for good.
     Repaired(Vec<Change>),
+    /// The provider refused so many tools: fewer are offered from now on.
+    FewerTools {
+        /// How many.
+        offered: usize,
+        /// How many there are.
+        all: usize,
+    },
     /// The history is being made shorter.
     Compacting,
     /// It was made shorter: tokens before and after.

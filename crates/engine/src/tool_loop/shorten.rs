@@ -160,7 +160,8 @@ impl Summarizer for Writer {
 async fn ask(model: &Arc<dyn Model>, prompt: &str, most: u64, stop: &mut Stop) -> Option<String> {
     let tools = Toolbox::new();
     let about = model.about();
-    let context = Context { about, instructions: "", tools: &tools, reply: most.max(256) };
+    let reply = most.max(256);
+    let context = Context { about, instructions: "", tools: &tools, most_tools: 0, reply };
     let entry = Entry {
         id: "summary".into(),
         wire: foxwedge_core::Wire::Anthropic,

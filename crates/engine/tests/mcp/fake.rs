@@ -73,6 +73,18 @@ impl Fake {
     }
 
     fn run(&mut self) {
+        let begins = match self.habit.as_str() {
+            "endless" => Some("xyz"),
+            "endless-message" => Some("{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":\""),
+            _ => None,
+        };
+        if let Some(begins) = begins {
+            say_raw(begins);
+            let more = "x".repeat(1 << 16);
+            loop {
+                say_raw(&more);
+            }
+        }
         if self.habit == "flood" {
             loop {
                 say_raw("all work and no play makes a dull server\n");

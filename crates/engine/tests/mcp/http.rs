@@ -23,6 +23,8 @@ enum Habit {
     Events,
     /// Without sessions, and nobody may ask for news.
     Stateless,
+    /// Of the old kind: there is nothing but a stream, and questions go elsewhere.
+    Old,
     /// The first question gets this instead, whatever it is.
     Instead(&'static str),
 }
@@ -101,7 +103,7 @@ async fn talk(mut stream: TcpStream, habit: Habit, heard: Arc<Mutex<Heard>>) {
                 "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
             let (status, body) = match habit {
                 Habit::Events => ("400 Bad Request", lost.to_string()),
-                Habit::Plain | Habit::Stateless | Habit::Instead(_) => {
+                Habit::Plain | Habit::Stateless | Habit::Old | Habit::Instead(_) => {
                     ("404 Not Found", "no such session".to_owned())
                 }
             };
@@ -109,6 +111,15 @@ async fn talk(mut stream: TcpStream, habit: Habit, heard: Arc<Mutex<Heard>>) {
             continue;
         }
         match (name.as_str(), habit) {
+            ("GET", Habit::Old) => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+                let _ = stream.write_all(head.as_bytes()).await;
+                let _ = stream.write_all(b"event: endpoint\ndata: /messages/?id=1\n\n").await;
+                std::future::pending::<()>().await;
+            }
+            (_, Habit::Old) => {
+                send(&mut stream, "405 Method Not Allowed", "text/plain", "", "no").await;
+            }
             ("GET", Habit::Events) => {
                 let (told, news) = tokio::sync::oneshot::channel();
                 heard.lock().unwrap().news = Some(told);
@@ -187,7 +198,7 @@ async fn reply(stream: &mut TcpStream, habit: Habit, message: &Value, heard: &Mu
             let body = format!(": wait\n\nevent: message\ndata: {answer}\n\n");
             send(stream, "200 OK", "text/event-stream", &more, &body).await;
         }
-        Habit::Plain | Habit::Stateless | Habit::Instead(_) => {
+        Habit::Plain | Habit::Stateless | Habit::Old | Habit::Instead(_) => {
             send(stream, "200 OK", "application/json; charset=utf-8", &more, &answer).await;
         }
     }
@@ -381,6 +392,21 @@ async fn a_server_that_cannot_be_used_is_told_in_words() {
         assert!(error.contains(expected), "{reply}: {error}");
         assert!(!error.contains("canary"), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_server_of_the_old_kind_is_known_by_its_stream() {
+    let far = Far::start(Habit::Old).await;
+    let connected = connected_to(&far.server(), &Surroundings::default()).await;
+    let error = connected.expect_err("the old transport").to_string();
+    assert!(error.contains("the old transport (HTTP+SSE)"), "{error}");
+    assert!(error.contains("`/mcp`"), "{error}");
+    // Whoever has nothing there at all is something else.
+    let nothing = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
+    let far = Far::start(Habit::Instead(nothing)).await;
+    let connected = connected_to(&far.server(), &Surroundings::default()).await;
+    let error = connected.expect_err("nothing there").to_string();
+    assert!(error.contains("HTTP 404") && !error.contains("SSE"), "{error}");
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ async fn a_server_that_cannot_begin_is_told_in_words() {
         ),
         ("hangs-listing", "MCP server `fake` did not get ready within 5 s"),
         ("flood", "MCP server `fake` is gone: it prints what is no message"),
+        ("endless", "MCP server `fake` is gone: it prints a line without an end"),
+        ("endless-message", "MCP server `fake` is gone: it prints a line without an end"),
         (
             "dies",
             "MCP server `fake` is gone: it ended with exit status: 7; it said: no licence for [secret]",

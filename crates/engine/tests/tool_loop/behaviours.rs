@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use foxwedge_core::Wire;
-use foxwedge_engine::tool_loop::{LoopError, Silent, ToolLoop, Wish};
+use foxwedge_engine::tool_loop::{Compaction, LoopError, Silent, ToolLoop, Wish};
 use foxwedge_run::{Outcome, Status};
 use foxwedge_tools::{Answer, Content, Effect, How, Stage, Tool, Toolbox};
 use serde_json::{Value, json};
@@ -363,7 +363,7 @@ fn b4_13_a_history_made_shorter_parts_no_unit_and_one_that_cannot_be_is_told_bef
         let count = rig.tool_loop.history().len();
         let shorter =
             rig.tool_loop.compact(Wish::default(), &mut Silent).await.expect("a compaction");
-        if shorter.is_some() {
+        if let Compaction::Shorter { .. } = shorter {
             assert!(rig.tool_loop.history().len() < count);
         }
         rig.check();

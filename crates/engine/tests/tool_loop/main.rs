@@ -44,6 +44,7 @@ mod streams;
 mod account;
 mod bursts;
 mod complete;
+mod offers;
 
 /// Another process of this program, started by one of the harnesses.
 #[test]

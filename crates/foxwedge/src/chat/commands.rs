@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use foxwedge_engine::tool_loop::{Finished, Listener, LoopError, Wish};
+use foxwedge_engine::tool_loop::{Compaction, Finished, Listener, LoopError, Wish};
 use foxwedge_tools::Effect;
 
 use super::{
@@ -58,19 +58,17 @@ impl Chat {
             Command::Resume(Some(id)) => {
                 let all = sessions::all(&self.kept).await?;
                 let known = sessions::pick(&all, &id)?;
-                self.resume(known).await?;
-                self.turned = Some(self.queued().await?);
+                self.turned = Some(self.resume(known).await?);
                 reply(vec![format!("going on with `{}`: {}", known.id, clean(&known.title))])
             }
             Command::Fork => {
                 let old = self.session().to_owned();
-                self.fork().await?;
-                self.turned = Some(self.queued().await?);
+                self.turned = Some(self.fork().await?);
                 reply(vec![format!("this is `{}` now, a copy of `{old}`", self.session())])
             }
             Command::Export(wish) => reply(vec![self.export(wish.as_deref())?]),
             Command::Model(None) => reply(vec![format!("the model is `{}`", clean(self.model()))]),
-            Command::Model(Some(name)) => reply(vec![self.turn_to(&name)?]),
+            Command::Model(Some(name)) => reply(self.turn_to(&name)?),
             Command::Tools => reply(self.tell_tools()),
             Command::Status => reply(self.tell_status()?),
             Command::New => {
@@ -99,8 +97,11 @@ impl Chat {
                 format!("the history stays as it is: {}", clean(&why))
             }
             Err(error) => return Err(self.told(error)),
-            Ok(Some((before, after))) => compacted(before, after),
-            Ok(None) => "there is nothing to gain: the history is as short as it can be".to_owned(),
+            Ok(Compaction::Shorter { before, after }) => compacted(before, after),
+            Ok(Compaction::NothingToGain) => {
+                "there is nothing to gain: the history is as short as it can be".to_owned()
+            }
+            Ok(Compaction::Stopped) => "stopped: the history stays as it is".to_owned(),
         })
     }
 
@@ -139,13 +140,15 @@ impl Chat {
         Ok(format!("exported to {}", clean(&path.to_string_lossy())))
     }
 
-    fn turn_to(&mut self, name: &str) -> anyhow::Result<String> {
+    fn turn_to(&mut self, name: &str) -> anyhow::Result<Vec<String>> {
         let choice = self.models.choose(Some(name), &Machine)?;
         self.model = world::model(&choice)?;
         if let Session::Open(_, tool_loop) = &mut self.session {
             tool_loop.set_model(std::sync::Arc::clone(&self.model));
         }
-        Ok(format!("the model is `{}` from now on", clean(self.model())))
+        let mut told = vec![format!("the model is `{}` from now on", clean(self.model()))];
+        told.extend(world::left_out(&self.tools, self.model.about()));
+        Ok(told)
     }
 
     fn tell_tools(&self) -> Vec<String> {

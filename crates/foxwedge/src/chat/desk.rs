@@ -1,17 +1,18 @@
 //! What can be done while a run is at work: stop it, and keep what waits for its end. Follows the
 //! conversation from one session to the next.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use foxwedge_engine::tool_loop::{Handle, Inbox, Pressed, ToolLoop};
 use foxwedge_store::AnyStore;
 use foxwedge_tools::Future;
+use tokio::sync::watch;
 
-use super::terminal::Desk;
+use super::terminal::{Desk, Heed};
 
 /// Where presses and prompts that wait arrive. A copy is the same.
-#[derive(Clone, Default)]
-pub(crate) struct Reception(Arc<Mutex<Option<Open>>>);
+#[derive(Clone)]
+pub(crate) struct Reception(Arc<watch::Sender<Option<Open>>>);
 
 #[derive(Clone)]
 struct Open {
@@ -19,39 +20,49 @@ struct Open {
     inbox: Inbox<AnyStore>,
 }
 
+impl Default for Reception {
+    fn default() -> Reception {
+        Reception(Arc::new(watch::Sender::new(None)))
+    }
+}
+
 impl Reception {
     /// Another session is the one that is worked on.
     pub(super) fn turn_to(&self, tool_loop: &ToolLoop<AnyStore>) {
         let open = Open { handle: tool_loop.handle(), inbox: tool_loop.inbox() };
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(open);
+        self.0.send_replace(Some(open));
     }
 
     /// None is.
     pub(super) fn leave(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.send_replace(None);
     }
 
     /// An interrupt, stronger each time.
     pub(crate) fn press(&self) -> Pressed {
-        self.open().map_or(Pressed::Idle, |open| open.handle.press())
-    }
-
-    fn open(&self) -> Option<Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.borrow().as_ref().map_or(Pressed::Idle, |open| open.handle.press())
     }
 }
 
 impl Desk for Reception {
-    fn press(&self) {
-        Reception::press(self);
+    fn press(&self) -> Heed {
+        match Reception::press(self) {
+            Pressed::Idle => Heed::Unheard,
+            Pressed::Asked | Pressed::Forced | Pressed::Leave => Heed::Heard,
+        }
     }
 
     fn queue<'a>(&'a self, texts: Vec<String>) -> Future<'a, anyhow::Result<()>> {
-        let open = self.open();
+        let mut opened = self.0.subscribe();
         Box::pin(async move {
+            // Without a session nothing was ever kept.
+            if texts.is_empty() && opened.borrow().is_none() {
+                return Ok(());
+            }
+            // A prompt may wait for the end of the very first run while its session is still made.
+            let open = opened.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
             match open {
                 Some(open) => Ok(open.inbox.put(&texts).await?),
-                // Nothing was said yet: there is nothing that could be at work.
                 None => Ok(()),
             }
         })

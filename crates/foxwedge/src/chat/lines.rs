@@ -200,6 +200,7 @@ impl Lines {
                 let what = format!("the history was repaired: {}", count(changes.len(), "change"));
                 self.aside("note", &what)
             }
+            Note::FewerTools { offered, all } => self.aside("note", &fewer_tools(*offered, *all)),
             Note::Compacting => self.aside("note", "the history is being made shorter"),
             Note::Compacted(before, after) => self.aside("note", &compacted(*before, *after)),
         }
@@ -251,6 +252,11 @@ pub(crate) fn kept(summary: &Summary) -> String {
         }
     }
     format!("{told}; the history is valid")
+}
+
+/// A provider took fewer tools than there are.
+pub(crate) fn fewer_tools(offered: usize, all: usize) -> String {
+    format!("the provider refused so many tools: {offered} of {all} are offered from now on")
 }
 
 /// How much shorter a history became.

@@ -75,7 +75,10 @@ pub(crate) async fn run(args: ChatArgs) -> anyhow::Result<ExitCode> {
     let own = args.instructions.as_deref().map(instructions::read).transpose()?;
     let root = root(args.root.as_deref())?;
     let model = world::model(&choice)?;
-    let outside = world::tools(&root, &wanted(&args)?).await?;
+    // Keys are among our variables, and what tools start could read them.
+    foxwedge_tools::hide_variables();
+    let mut outside = world::tools(&root, &wanted(&args)?).await?;
+    outside.notes.extend(world::left_out(&outside.tools, model.about()));
     let tools = outside.tools.clone();
     let allowed = allowed(&args, &tools)?;
     let kept = connect(&args).await?;
@@ -193,7 +196,8 @@ fn root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
 fn wanted(args: &ChatArgs) -> anyhow::Result<Wanted> {
     let mcp_config = args.mcp_config.as_deref().map(servers).transpose()?;
     let (names, read_only) = (args.tools.clone(), args.read_only);
-    Ok(Wanted { names, read_only, mcp: args.mcp.clone(), mcp_config })
+    let pass_env = args.pass_env.iter().map(|name| name.trim().to_owned()).collect();
+    Ok(Wanted { names, read_only, mcp: args.mcp.clone(), mcp_config, pass_env })
 }
 
 fn servers(path: &Path) -> anyhow::Result<String> {

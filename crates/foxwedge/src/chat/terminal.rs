@@ -63,11 +63,18 @@ pub(crate) trait Host: Send {
 
 /// What can be done while a run is at work.
 pub(crate) trait Desk: Send + Sync {
-    /// An interrupt: the first is a wish, the second is force.
-    fn press(&self);
+    /// An interrupt: the first is a wish, the second is force. One that is not heard did nothing.
+    fn press(&self) -> Heed;
 
     /// Keeps what waits for the end of the run, all of it.
     fn queue<'a>(&'a self, texts: Vec<String>) -> Future<'a, anyhow::Result<()>>;
+}
+
+/// Whether something was at work that heard an interrupt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Heed {
+    Heard,
+    Unheard,
 }
 
 /// How a run ended.

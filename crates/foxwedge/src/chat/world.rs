@@ -1,15 +1,18 @@
 //! What lies outside: models, tools and MCP servers. Nothing else here makes one.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use foxwedge_core::Wire;
 use foxwedge_engine::{
     Secret,
     http::{Client, Settings},
-    mcp::{self, Connected, Server, Surroundings, config::McpConfigError},
-    model::{Endpoint, EndpointError, Model},
+    mcp::{self, Connected, How, Server, Surroundings, config::McpConfigError},
+    model::{Endpoint, EndpointError, Model, ModelAbout, most_tools},
 };
-use foxwedge_tools::{Effect, Limits, Tool, Toolbox, Workspace};
+use foxwedge_tools::{CommandSettings, Effect, Limits, Tool, Toolbox, Workspace};
 use tokio::task::JoinSet;
 
 use super::{
@@ -26,6 +29,9 @@ const OPENAI: &str = "https://api.openai.com/v1";
 /// Where a gateway of ours is, if nobody moved it.
 const GATEWAY: &str = "http://127.0.0.1:4177/v1";
 
+/// Tools that are left out and named.
+const NAMED: usize = 3;
+
 /// Which tools are offered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
@@ -37,6 +43,8 @@ pub(crate) struct Wanted {
     pub(crate) mcp: Vec<String>,
     /// What a file lists under `mcpServers`.
     pub(crate) mcp_config: Option<String>,
+    /// Variables that commands see beside the usual ones.
+    pub(crate) pass_env: Vec<String>,
 }
 
 /// The tools that are offered, and the servers that some of them belong to.
@@ -98,7 +106,8 @@ pub(crate) async fn tools(root: &Path, wanted: &Wanted) -> anyhow::Result<Outsid
         Trouble::new(clean(&error.to_string())).help("`--root FOLDER` names another")
     })?;
     let mut all = Toolbox::new();
-    for tool in workspace.tools(Limits::default()) {
+    let settings = CommandSettings { pass: wanted.pass_env.clone(), launcher: launcher() };
+    for tool in workspace.tools_with(Limits::default(), &settings) {
         add(&mut all, tool)?;
     }
     let mut tools = match &wanted.names {
@@ -118,6 +127,32 @@ pub(crate) async fn tools(root: &Path, wanted: &Wanted) -> anyhow::Result<Outsid
         tools = reading(&tools)?;
     }
     Ok(Outside { tools, servers, notes })
+}
+
+/// This program, which stands between us and the commands that tools run.
+fn launcher() -> Option<PathBuf> {
+    std::env::current_exe().ok().filter(|program| program.is_file())
+}
+
+/// What there is to say about tools that a model's provider does not take.
+pub(crate) fn left_out(tools: &Toolbox, about: &ModelAbout) -> Option<String> {
+    let most = most_tools(about.profile)?;
+    let left: Vec<String> =
+        tools.left_out(most).map(|tool| format!("`{}`", clean(&tool.about().name))).collect();
+    if left.is_empty() {
+        return None;
+    }
+    let named = left.get(..NAMED).unwrap_or(&left).join(", ");
+    let more = match left.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "there are {} tools, and the provider takes {most}: built-in ones come first, then those of \
+         the servers in their order; left out: {named}{more}; `\"tools\": [\"NAME\"]` beside a \
+         server in --mcp-config says which of its tools are wanted",
+        tools.len()
+    ))
 }
 
 /// The servers that were named.
@@ -143,12 +178,18 @@ async fn connect(root: &Path, servers: Vec<Server>) -> anyhow::Result<Vec<Connec
     let mut starting = JoinSet::new();
     for (place, server) in servers.into_iter().enumerate() {
         let around = around.clone();
-        starting.spawn(async move { (place, mcp::connect(&server, &around).await) });
+        let help = match &server.how {
+            How::Stdio { .. } => "try its command by hand; without it: leave it out",
+            How::Http { .. } => {
+                "is it running, and is this its whole address? It mostly ends in `/mcp`; without \
+                 it: leave it out"
+            }
+        };
+        starting.spawn(async move { (place, help, mcp::connect(&server, &around).await) });
     }
     let mut ready = Vec::new();
     while let Some(started) = starting.join_next().await {
-        let (place, connected) = started?;
-        let help = "try its command by hand; without it: leave it out";
+        let (place, help, connected) = started?;
         let connected =
             connected.map_err(|error| Trouble::new(clean(&error.to_string())).help(help))?;
         ready.push((place, connected));

@@ -67,6 +67,9 @@ pub(crate) struct ChatArgs {
     /// Add the MCP servers that a file lists under `mcpServers`
     #[arg(long, value_name = "FILE", help_heading = "Tools")]
     pub(crate) mcp_config: Option<PathBuf>,
+    /// Variables that commands of `run` see beside the usual ones, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Tools")]
+    pub(crate) pass_env: Vec<String>,
     /// Let this tool run without asking; `all` lets every one
     #[arg(long, value_name = "TOOL", value_delimiter = ',', help_heading = "Tools")]
     pub(crate) allow: Vec<String>,

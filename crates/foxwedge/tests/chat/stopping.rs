@@ -39,6 +39,40 @@ fn esc_in_the_middle_of_a_tool_keeps_a_valid_history() {
 }
 
 #[test]
+fn an_interrupt_right_behind_a_prompt_is_heard() {
+    let mut desk = Desk::new();
+    desk.chat("--yes");
+    desk.ready();
+    // In one piece: the run has not begun when the second key is there.
+    desk.press(&SLEEP.replace('\r', "\r\u{3}"));
+    let screen = desk.see("stopped; the history is valid");
+    assert!(!screen.contains("begun\n"), "nothing was run: {screen}");
+    desk.ready();
+    desk.press("\u{4}");
+    assert_eq!(desk.code(), 0);
+}
+
+#[test]
+fn a_compaction_that_is_stopped_says_so() {
+    let mut desk = Desk::new();
+    desk.chat("--yes");
+    desk.ready();
+    for word in ["why", "how", "who"] {
+        desk.press(&format!("{}\r", format!("{word} ").repeat(400)));
+        desk.see(&format!("You said: {word} {word}"));
+        desk.ready();
+    }
+    desk.press("/model scripted?hang=0\r");
+    desk.see("the model is `scripted?hang=0` from now on");
+    desk.ready();
+    desk.press("/compact\r");
+    desk.see("making the history shorter");
+    desk.press("\u{1b}");
+    let screen = desk.see("stopped: the history stays as it is");
+    assert!(!screen.contains("nothing to gain"), "{screen}");
+}
+
+#[test]
 fn an_arrow_in_pieces_stops_nothing() {
     let mut desk = Desk::new();
     desk.chat("--yes");

@@ -13,5 +13,7 @@ mod commands;
 mod sessions;
 mod approval;
 mod mcp;
+mod secrets;
+mod bursts;
 mod stopping;
 mod store;

@@ -24,6 +24,10 @@ fn serve() {
                 "capabilities": { "tools": {} },
                 "serverInfo": { "name": "den", "version": "1" },
             }),
+            "tools/list" if std::env::var_os(VARIABLE).is_some_and(|it| it == "many") => {
+                let tools = (0..300).map(|at| tool(&format!("look{at}"), true));
+                json!({ "tools": tools.collect::<Vec<Value>>() })
+            }
             "tools/list" => json!({ "tools": [tool("look", true), tool("dig", false)] }),
             "tools/call" => {
                 let name = request["params"]["name"].as_str().unwrap();
@@ -91,4 +95,32 @@ fn a_server_that_cannot_be_had_is_told_before_anything_is_asked() {
         assert!(ran.err.contains(word), "{option:?} {}", ran.err);
     }
     assert_eq!(stage.outcomes(), [""; 0]);
+}
+
+#[test]
+fn a_server_with_more_tools_than_the_provider_takes_fails_no_prompt() {
+    let stage = Stage::new();
+    let line = format!("den=env {VARIABLE}=many '{}' mcp::serve --exact --nocapture", program());
+    let ran = stage.chat(&["--api", "scripted", "--mcp", &line], "hello\ncall mcp__den__look7\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains("You said: hello"), "{ran:?}");
+    assert!(ran.out.contains("The tool said: look7: a hen"), "{ran:?}");
+    // Six built-in ones and 122 of the server.
+    let note = "there are 306 tools, and the provider takes 128";
+    assert_eq!(ran.err.matches(note).count(), 1, "{}", ran.err);
+    let left =
+        "left out: `mcp__den__look122`, `mcp__den__look123`, `mcp__den__look124` and 175 more";
+    assert!(ran.err.contains(left), "{}", ran.err);
+    assert!(ran.err.contains("--mcp-config"), "{}", ran.err);
+}
+
+#[test]
+fn the_advice_about_a_server_that_cannot_be_had_fits_how_it_is_reached() {
+    let stage = Stage::new();
+    let ran = stage.chat(&["-p", "x", "--mcp", "far=http://127.0.0.1:1/mcp"], "");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("is it running") && !ran.err.contains("command"), "{}", ran.err);
+    let ran = stage.chat(&["-p", "x", "--mcp", "near=no-such-program-anywhere"], "");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("try its command by hand"), "{}", ran.err);
 }

@@ -99,7 +99,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             server(r#"{"type": "sse", "url": "https://a"}"#),
-            r#"`mcpServers.a.type`: servers of the old kind `sse` are not supported; try "type": "http""#,
+            r#"`mcpServers.a.type`: the old transport `sse` is not supported; start the server with streamable HTTP, and set "type": "http" and that address, which mostly ends in `/mcp`"#,
         ),
         (
             server(r#"{"url": "https://me:${TOKEN}@a"}"#),

@@ -5,16 +5,20 @@ mod input;
 mod signals;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     env,
     future::Future,
+    ops::ControlFlow,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use anyhow::Context;
-use foxwedge_engine::tool_loop::{Decision, Told};
+use foxwedge_engine::{
+    take_ready,
+    tool_loop::{Decision, Told},
+};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
@@ -25,7 +29,7 @@ use self::{
     signals::{Heard, Signals},
 };
 use super::{
-    Desk, Host, Questions, Start,
+    Desk, Heed, Host, Questions, Start,
     approve::Question,
     ask::Ask,
     draw,
@@ -87,8 +91,10 @@ struct Seat {
     asked: u64,
     told: (mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>),
     troubles: mpsc::UnboundedReceiver<String>,
-    /// What is to be done when nothing is at work.
-    todo: Vec<Act>,
+    /// What is to be done when nothing is at work, one thing after the other.
+    todo: VecDeque<Act>,
+    /// Interrupts that came before the work could hear them.
+    unheard: u32,
     clock: Instant,
     painted: u64,
     motion: bool,
@@ -137,7 +143,8 @@ impl Seat {
             asked: 0,
             told: mpsc::unbounded_channel(),
             troubles,
-            todo: Vec::new(),
+            todo: VecDeque::new(),
+            unheard: 0,
             clock: Instant::now(),
             painted: 0,
             motion: !set("FOXWEDGE_NO_SPINNER") && !set("NO_MOTION"),
@@ -150,11 +157,12 @@ impl Seat {
     async fn attend(&mut self, host: &mut dyn Host) -> anyhow::Result<u8> {
         loop {
             let mut work = None;
-            for act in std::mem::take(&mut self.todo) {
-                match act {
-                    act @ (Act::Send(_) | Act::Command(_)) => work = Some(act),
-                    Act::Leave(code) => return Ok(code),
-                    act => self.perform(act)?,
+            while work.is_none() {
+                match self.todo.pop_front() {
+                    None => break,
+                    Some(act @ (Act::Send(_) | Act::Command(_))) => work = Some(act),
+                    Some(Act::Leave(code)) => return Ok(code),
+                    Some(act) => self.perform(act)?,
                 }
             }
             let sender = self.told.0.clone();
@@ -209,11 +217,12 @@ impl Seat {
                     Vec::new()
                 }
                 Some(told) = self.told.1.recv() => {
-                    let mut acts = self.screen.on_told(told, self.now());
-                    for _ in 0..BATCH {
-                        let Ok(told) = self.told.1.try_recv() else { break };
-                        acts.extend(self.screen.on_told(told, self.now()));
-                    }
+                    let (now, mut acts) = (self.now(), Vec::new());
+                    let more = || self.told.1.try_recv().ok();
+                    let _: ControlFlow<()> = take_ready(told, BATCH, more, |told| {
+                        acts.extend(self.screen.on_told(told, now));
+                        ControlFlow::Continue(())
+                    });
                     acts
                 }
                 done = &mut work => return Ok(Woken::Done(done)),
@@ -222,10 +231,10 @@ impl Seat {
             for act in acts {
                 match act {
                     Act::Leave(code) => return Ok(Woken::Leave(code)),
-                    act @ (Act::Send(_) | Act::Command(_)) => self.todo.push(act),
                     act => self.perform(act)?,
                 }
             }
+            self.press_unheard();
             match self.ending {
                 Some((code, until)) if idle || Instant::now() >= until => {
                     return Ok(Woken::Leave(code));
@@ -245,7 +254,8 @@ impl Seat {
                 self.perform(act)?;
             }
         }
-        // Nobody waits for an answer any more.
+        // What is over cannot be interrupted, and nobody waits for an answer any more.
+        self.unheard = 0;
         self.replies.clear();
         while self.questions.questions.try_recv().is_ok() {}
         Ok(())
@@ -254,7 +264,10 @@ impl Seat {
     /// Does what does not need the host.
     fn perform(&mut self, act: Act) -> anyhow::Result<()> {
         match act {
-            Act::Press => self.desk.press(),
+            Act::Press => {
+                self.unheard += 1;
+                self.press_unheard();
+            }
             Act::Queued(queue) => self.keeper.keep(queue),
             Act::Decide { number, decision, always } => {
                 if let Some(tool) = always {
@@ -272,10 +285,17 @@ impl Seat {
                 self.resumed = Some(Instant::now());
             }
             Act::Redraw => guard::write(&self.painter.clear())?,
-            // These are for whoever waits.
-            Act::Send(_) | Act::Command(_) | Act::Leave(_) => {}
+            // These wait for their turn.
+            act @ (Act::Send(_) | Act::Command(_) | Act::Leave(_)) => self.todo.push_back(act),
         }
         Ok(())
+    }
+
+    /// Passes interrupts on as soon as the work can hear them: it may have only just begun.
+    fn press_unheard(&mut self) {
+        while self.unheard > 0 && self.desk.press() == Heed::Heard {
+            self.unheard -= 1;
+        }
     }
 
     /// Takes the terminal again, whatever is on it.
@@ -307,8 +327,8 @@ impl Seat {
                 self.ending = Some((code, Instant::now() + PATIENCE));
                 if self.screen.is_busy() {
                     // A wish, and at once the force behind it: whoever sends a signal does not wait.
-                    self.desk.press();
-                    self.desk.press();
+                    self.unheard += 2;
+                    self.press_unheard();
                 }
                 Ok(Vec::new())
             }

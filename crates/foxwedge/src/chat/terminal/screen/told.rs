@@ -6,7 +6,10 @@ use foxwedge_run::{Change, Effect, Id, Status};
 
 use super::{Act, Block, Screen};
 use crate::{
-    chat::terminal::{flow::Flow, row::Row},
+    chat::{
+        lines::fewer_tools,
+        terminal::{flow::Flow, row::Row},
+    },
     runs::draw::{gist, span},
     say::{DIM, WARNING, count},
 };
@@ -66,6 +69,7 @@ impl Screen {
             Note::Repaired(changes) => {
                 format!("the history was repaired: {}", count(changes.len(), "change"))
             }
+            Note::FewerTools { offered, all } => fewer_tools(*offered, *all),
             Note::Compacting => "making the history shorter".to_owned(),
             Note::Compacted(before, after) => {
                 format!("the history is shorter: {before} tokens before, {after} now")
