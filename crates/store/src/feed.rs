@@ -219,11 +219,13 @@ async fn porter<S: Store>(inner: Weak<Inner<S>>, mut watch: Watch) {
 /// feed is not its own, so that the last follower takes the feed along.
 async fn pump<S: Store>(store: Arc<S>, feed: Weak<Feed>, news: Arc<Notify>, mut teller: Teller) {
     loop {
+        let before = teller.place();
         let frames = teller.read(&*store).await;
         match (frames, feed.upgrade()) {
             (_, None) => return,
             (Ok(frames), Some(feed)) => {
-                let nothing = frames.is_empty();
+                // A page without a frame is not the end of the log.
+                let nothing = teller.place() == before;
                 feed.ring.push(frames);
                 if teller.is_over() {
                     feed.ring.close(Over::Ended);

@@ -48,6 +48,11 @@ impl Teller {
         }
     }
 
+    /// The place of the last event that was read.
+    pub(super) fn place(&self) -> u64 {
+        self.read
+    }
+
     /// Whether the end was told.
     pub(super) fn is_over(&self) -> bool {
         self.over
@@ -121,9 +126,9 @@ impl<S: Store> Log for Logged<S> {
                     return Ok(Some(frame));
                 }
             }
-            let before = teller.read;
+            let before = teller.place();
             let more = teller.read(&**store).await?;
-            if teller.read == before {
+            if teller.place() == before {
                 return Ok(None);
             }
             frames.extend(more);

@@ -9,5 +9,6 @@ mod postgres_outage;
 mod postgres_schema;
 mod postgres_tls;
 mod feed;
+mod bursts;
 mod conformance;
 mod sqlite;
