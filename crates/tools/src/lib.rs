@@ -20,6 +20,7 @@ mod refusal;
 mod kind;
 mod leash;
 mod place;
+mod swap;
 mod walk;
 mod ignored;
 mod text;

@@ -10,7 +10,13 @@ use std::{
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
 use crate::{
-    Workspace, kind::Kind, leash::Leash, path::shown, random::digits, refusal::Refusal,
+    Workspace,
+    kind::Kind,
+    leash::Leash,
+    path::shown,
+    random::digits,
+    refusal::Refusal,
+    swap::{Swapped, swap},
     workspace::open_regular,
 };
 
@@ -111,8 +117,17 @@ impl Place {
         })
     }
 
-    /// Puts a file there. If nobody waits any more, nothing is changed.
+    /// Puts a file there, whatever is there. If nobody waits any more, nothing is changed.
     pub(crate) fn put(&self, bytes: &[u8], leash: &Leash) -> Result<(), Refusal> {
+        self.place(bytes, None, leash)
+    }
+
+    /// Puts a file in the place of one that was read, if that still is what was read.
+    pub(crate) fn put_over(&self, read: &[u8], bytes: &[u8], leash: &Leash) -> Result<(), Refusal> {
+        self.place(bytes, Some(read), leash)
+    }
+
+    fn place(&self, bytes: &[u8], read: Option<&[u8]>, leash: &Leash) -> Result<(), Refusal> {
         let told = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => Refusal("the folder of the file is gone".to_owned()),
             _ => Refusal::of(&error, &self.path),
@@ -123,14 +138,48 @@ impl Place {
             file.write_all(part).map_err(told)?;
         }
         if let Some(before) = &self.before {
-            keep(&file, before).map_err(told)?;
+            keep(&file, before).map_err(|error| {
+                Refusal(format!(
+                    "`{}`: its owner, group or permissions cannot be kept, so it was left as it \
+                     is: {error}",
+                    shown(&self.path)
+                ))
+            })?;
         }
         file.sync_all().map_err(told)?;
         drop(file);
-        leash
-            .commit(|| self.folder.rename(&beside.name, &self.folder, &self.name))?
-            .map_err(told)?;
-        beside.moved = true;
+        match read {
+            None => {
+                leash
+                    .commit(|| self.folder.rename(&beside.name, &self.folder, &self.name))?
+                    .map_err(told)?;
+                beside.moved = true;
+            }
+            Some(read) => {
+                let contents = (read, bytes);
+                let swapped = leash.commit(|| {
+                    swap(&self.folder, &beside.name, &self.name, contents, &mut || ())
+                })?;
+                let path = shown(&self.path);
+                match swapped.map_err(told)? {
+                    Swapped::Done => {}
+                    Swapped::Changed => {
+                        return Err(Refusal(format!(
+                            "`{path}` was changed by somebody else meanwhile, and was left as it \
+                             is; read it again"
+                        )));
+                    }
+                    Swapped::Kept => {
+                        beside.moved = true;
+                        return Err(Refusal(format!(
+                            "`{path}` was changed by several others meanwhile; what one of them \
+                             wrote is in `{}` beside it; read both",
+                            beside.name
+                        )));
+                    }
+                }
+            }
+        }
         // That the name lasts is for the file system to promise; some cannot.
         let _ = self.folder.open(".").and_then(|folder| folder.sync_all());
         Ok(())
@@ -231,9 +280,12 @@ fn private(_: &mut OpenOptions) {}
 fn keep(file: &File, before: &Metadata) -> io::Result<()> {
     use cap_std::fs::{MetadataExt as _, Permissions, PermissionsExt as _};
     let now = file.metadata()?;
-    if (now.uid(), now.gid()) != (before.uid(), before.gid()) {
-        // Only some may give a file away.
-        let _ = std::os::unix::fs::fchown(file, Some(before.uid()), Some(before.gid()));
+    // The group by itself: whoever may not give a file away may still be in its group.
+    if now.gid() != before.gid() {
+        std::os::unix::fs::fchown(file, None, Some(before.gid()))?;
+    }
+    if now.uid() != before.uid() {
+        std::os::unix::fs::fchown(file, Some(before.uid()), None)?;
     }
     file.set_permissions(Permissions::from_mode(before.mode() & 0o777))
 }

@@ -61,10 +61,10 @@ pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
         return Err(Refusal("`old` and `new` are the same: nothing would change".to_owned()));
     }
     let place = Place::find(site.workspace, &path, Parents::Expect, site.leash)?;
-    let bytes = whole(&place, site)?;
-    let (bom, text) = match bytes.strip_prefix(BOM) {
+    let read = whole(&place, site)?;
+    let (bom, text) = match read.strip_prefix(BOM) {
         Some(text) => (BOM, text),
-        None => (&[][..], bytes.as_slice()),
+        None => (&[][..], read.as_slice()),
     };
     let plain = Plain::of(text);
     let (old, new) = (plain.same_ends(old), plain.same_ends(new));
@@ -75,7 +75,7 @@ pub(super) fn act(input: &Value, site: &Site<'_>) -> Result<Answer, Refusal> {
     check_size(text.len().saturating_add(most), site)?;
     let mut bytes = bom.to_vec();
     plain.splice(text, &found, old.len(), new.as_bytes(), &mut bytes);
-    place.put(&bytes, site.leash)?;
+    place.put_over(&read, &bytes, site.leash)?;
     let places = count(found.len() as u64, "place");
     let diff = diff::diff(&plain.text, &found, old.len(), new.as_bytes(), site.limits);
     Ok(Answer::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
