@@ -32,8 +32,8 @@ pub use placeholder::{
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
 pub use repair::{
-    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, Slot, Source, Words, carry_out, fresh_id,
-    legal_name, repair,
+    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, RepairLosses, Slot, Source, Words,
+    carry_out, fresh_id, legal_name, repair,
 };
 pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
 pub use rules::{Rule, RuleSet};

@@ -29,10 +29,12 @@ mod turns;
 mod reasoning;
 mod binding;
 mod compaction;
+mod losses;
 
 pub use compaction::{Words, carry_out};
 pub use content::legal_name;
 pub use ids::fresh_id;
+pub use losses::RepairLosses;
 use work::Work;
 
 /// A repaired history, as data.
@@ -50,6 +52,8 @@ pub struct Repair<'a> {
     pub before: Report,
     /// What is still wrong: findings that have no repair, or none that may be done unasked.
     pub after: Report,
+    /// What later rounds cost, where a file has to be read again to be repaired to the end.
+    pub later: RepairLosses,
     changed: bool,
 }
 
@@ -233,6 +237,7 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
         surrogates: work.surrogates,
         before,
         after,
+        later: RepairLosses::default(),
     }
 }
 
@@ -245,6 +250,7 @@ fn untouched<'a>(report: Report) -> Repair<'a> {
         surrogates: Vec::new(),
         before: report.clone(),
         after: report,
+        later: RepairLosses::default(),
         changed: false,
     }
 }

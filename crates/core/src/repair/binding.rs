@@ -23,8 +23,12 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
     if !claude || !asked || !binds_thinking(model) || !work.input.facts.any(Facts::REASONING) {
         return;
     }
-    // A compaction is no rule's doing; what it leaves behind is a signature of another history.
-    let Some(cause) = work.edits.first().map(|edit| edit.code).or(work.changed.then_some(503))
+    // The first change of the history is the cause; lines and links of a file are no part of it. A
+    // compaction is no rule's doing; what it leaves behind is a signature of another history.
+    let edits = || work.edits.iter();
+    let earliest = edits().filter(|edit| edit.code < 700).min_by_key(|edit| edit.message);
+    let Some(cause) =
+        earliest.or(edits().next()).map(|edit| edit.code).or(work.changed.then_some(503))
     else {
         return;
     };

@@ -46,6 +46,7 @@ pub(super) fn settle(
         if session.rewrite(&again).write_to(&mut next).is_err() || next == bytes {
             break;
         }
+        first.later.add(&again.losses(session.draft()));
         let last = first.edits.last().map_or(0, |edit| edit.message);
         first.edits.extend(again.edits.into_iter().map(|mut edit| {
             // Messages are counted in the file as it was.
