@@ -13,6 +13,8 @@ use std::{
 
 use foxwedge_dialect::session::Agent;
 
+use crate::{say::clean, screen::tilde};
+
 mod claude_code;
 mod codex;
 mod gemini_cli;
@@ -59,6 +61,26 @@ pub(crate) struct Found {
     /// The newest first.
     pub(crate) entries: Vec<Entry>,
     pub(crate) closed: Vec<(PathBuf, io::Error)>,
+    /// Folders that are not there, or hold nothing.
+    pub(crate) empty: Vec<PathBuf>,
+}
+
+impl Found {
+    /// Where it was looked in vain, in words.
+    pub(crate) fn places(&self) -> String {
+        /// Places that are named.
+        const NAMED: usize = 8;
+        let home = home();
+        let name = |path: &PathBuf| clean(&tilde(&path.to_string_lossy(), home.as_deref()));
+        let mut names: Vec<String> = self.empty.iter().take(NAMED).map(name).collect();
+        if self.empty.len() > NAMED {
+            names.push(format!("{} more places", self.empty.len() - NAMED));
+        }
+        match names.is_empty() {
+            true => "no folder: HOME is not set".to_owned(),
+            false => names.join(", "),
+        }
+    }
 }
 
 /// Finds the sessions of these agents, or of all if none is named.
@@ -146,6 +168,11 @@ impl Search {
             }
             Ok(items)
         });
+        if read.as_ref().map_or(true, Vec::is_empty)
+            && !self.found.empty.iter().any(|it| it == folder)
+        {
+            self.found.empty.push(folder.to_owned());
+        }
         match read {
             Ok(items) => items,
             Err(error) => {

@@ -187,9 +187,12 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The rule of that code or name.
-pub(crate) fn rule(typed: &str) -> Result<&'static Rule, Trouble> {
-    rules::find(typed).ok_or_else(|| unknown(typed))
+/// The rule of that code or name, or all of a family.
+pub(crate) fn rules_of(typed: &str) -> Result<Vec<&'static Rule>, Trouble> {
+    let codes = codes(&[typed.to_owned()])?;
+    let found: Vec<&Rule> =
+        rules::ALL.iter().copied().filter(|rule| codes.contains(&rule.code)).collect();
+    if found.is_empty() { Err(unknown(typed)) } else { Ok(found) }
 }
 
 fn codes(typed: &[String]) -> Result<Vec<u16>, Trouble> {

@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Say what a provider would refuse
     Check(CheckArgs),
     /// Repair files in place, or stdin to stdout (the same as check --fix)
-    #[command(mut_arg("fix", |arg| arg.hide(true)))]
+    #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)))]
     Fix(CheckArgs),
     /// Make a conversation shorter, and keep every call with its answer
     Compact(Box<CompactArgs>),
@@ -105,7 +105,7 @@ pub(crate) enum Command {
     Env(EnvArgs),
     /// Run the built-in model as a provider of its own, for tests and trials
     Scripted(ScriptedArgs),
-    /// Explain one rule
+    /// Explain one rule, or list a family
     Rule(RuleArgs),
     /// List all rules
     Rules(RulesArgs),
@@ -185,20 +185,29 @@ pub(crate) struct CheckArgs {
 
 #[derive(Args)]
 pub(crate) struct UndoArgs {
-    /// The files to put back
-    #[arg(value_name = "FILE", required_unless_present = "list")]
+    /// The files or sessions to put back
+    #[arg(value_name = "TARGET", required_unless_present_any = ["list", "prune"])]
     pub(crate) files: Vec<PathBuf>,
-    /// List what can be put back
+    /// List what can be put back, and how large it is
     #[arg(long)]
     pub(crate) list: bool,
     /// Put back even if the file changed since; what it holds now is kept as a backup
     #[arg(long)]
     pub(crate) force: bool,
+    /// Remove old backups, but never the newest of a file
+    #[arg(long, conflicts_with_all = ["list", "force", "files"])]
+    pub(crate) prune: bool,
+    /// How old they are: 30d, 12h [default: 90d, or the oldest of more than 1 GiB]
+    #[arg(long, value_name = "AGE", requires = "prune")]
+    pub(crate) older_than: Option<String>,
+    /// Say what would be removed, and remove nothing
+    #[arg(long, requires = "prune")]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
-    /// A code or a name, as FW101 or unanswered-call
+    /// A code, a name or a family, as FW101, unanswered-call or FW1
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
 }

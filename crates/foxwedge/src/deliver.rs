@@ -30,7 +30,7 @@ pub(crate) fn deliver(
         if args.statistics {
             report::statistics(out, outcomes, args.output_format)
         } else {
-            report::write(out, outcomes, args.output_format, ask)
+            report::write(out, outcomes, args.output_format, ask, mode == Mode::Fix)
         }
     };
     match &args.output_file {
@@ -50,6 +50,9 @@ pub(crate) fn deliver(
     summary::failures(outcomes);
     if !args.quiet && (people || mode != Mode::Check) {
         say::talk(&summary::sentence(outcomes, ask));
+    }
+    if people && mode == Mode::Fix && !args.quiet {
+        summary::next_steps(outcomes);
     }
     Ok(())
 }

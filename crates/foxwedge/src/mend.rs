@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use foxwedge_core::{Edit, RepairLosses};
 use foxwedge_dialect::{Patched, session::Rewritten};
 
 use crate::{
@@ -14,6 +15,8 @@ use crate::{
     disk::{Backups, Claim, Snapshot, check_idle, replace},
     judge::{Look, judge},
     outcome::{Applied, Judged, Sitting},
+    place::positions,
+    report::role_at,
     say::Trouble,
     source::{Body, Closed, Document, Manner, Packing, Source, open, text, unpacked},
 };
@@ -27,6 +30,10 @@ pub(crate) struct Plan<'a> {
     /// Repaired documents, by where they begin and end in the content.
     patches: Vec<(usize, usize, Patch<'a>)>,
     applied: Vec<Applied>,
+    /// Where the messages of these steps begin in the text.
+    offsets: Vec<Option<usize>>,
+    /// What the repair costs.
+    losses: RepairLosses,
     /// Findings before the repair.
     before: usize,
     /// The session it is, if it is the file of one.
@@ -45,11 +52,20 @@ impl<'a> Plan<'a> {
         // A byte-order mark stands before the text.
         let shift = content.len() - source.bytes.len();
         let session = source.session().map(Sitting::of);
-        let (patches, applied) = (Vec::new(), Vec::new());
-        let mut plan = Plan { content, packing, patches, applied, before: 0, session };
+        let mut plan = Plan {
+            content,
+            packing,
+            patches: Vec::new(),
+            applied: Vec::new(),
+            offsets: Vec::new(),
+            losses: RepairLosses::default(),
+            before: 0,
+            session,
+        };
         for document in &source.documents {
             plan.add(document, shift, source.bytes.len());
         }
+        plan.find_places(source.text);
         plan
     }
 
@@ -72,8 +88,24 @@ impl<'a> Plan<'a> {
         }
         let start = shift + document.base;
         self.patches.push((start, start + length, patch));
-        let applied = |edit| Applied { edit, wire: draft.wire, line: document.line };
+        self.losses.add(&repair.losses(draft));
+        let applied = |edit: Edit| {
+            let role = role_at(draft, edit.message);
+            Applied { edit, wire: draft.wire, role, position: None, line: document.line }
+        };
+        let message = |edit: &Edit| draft.messages.get(edit.message);
+        let offset = |edit: &Edit| message(edit).map(|at| document.base + at.span.start as usize);
+        self.offsets.extend(repair.edits.iter().map(offset));
         self.applied.extend(repair.edits.into_iter().map(applied));
+    }
+
+    /// Gives each step the place of its message.
+    fn find_places(&mut self, text: &str) {
+        let known: Vec<usize> = self.offsets.iter().map(|offset| offset.unwrap_or(0)).collect();
+        let found = positions(text, &known);
+        for ((applied, offset), found) in self.applied.iter_mut().zip(&self.offsets).zip(found) {
+            applied.position = offset.map(|_| found);
+        }
     }
 
     /// Whether nothing would change.
@@ -108,6 +140,7 @@ impl<'a> Plan<'a> {
     fn told(self, mut after: Judged) -> Judged {
         after.fixed = self.before.saturating_sub(after.findings.len());
         after.applied = self.applied;
+        after.losses = self.losses;
         after
     }
 }
@@ -137,7 +170,7 @@ pub(crate) fn exchange(
     look: Look,
 ) -> anyhow::Result<Judged> {
     snapshot.check_writable()?;
-    let _claim = Claim::take(&snapshot.path)?;
+    let claim = Claim::take(&snapshot.path)?;
     let _idle = check_idle(&snapshot.path, &snapshot.metadata, session)?;
     let backups = Backups::locate()?;
     let mut proven = None;
@@ -150,6 +183,7 @@ pub(crate) fn exchange(
     let backup = replace(snapshot, write, prepare)?;
     let mut judged = proven.unwrap_or_default();
     judged.backup = backup.map(|backup| backup.content);
+    judged.notes.extend(claim.notes());
     Ok(judged)
 }
 

@@ -2,20 +2,29 @@
 
 use std::{ops::Range, path::PathBuf};
 
-use foxwedge_core::{Applicability, Edit, Finding, Profile, Wire};
+use foxwedge_core::{Applicability, Edit, Finding, Profile, RepairLosses, Wire};
 use foxwedge_dialect::{
     Position,
     session::{Agent, Session},
 };
 
-use crate::report::excerpt::Excerpt;
+use crate::{ask::quoted, report::excerpt::Excerpt, say::clean};
 
 /// One target and what became of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// As the user wrote it, or as it was found in a folder.
     pub(crate) path: String,
+    /// How a command names it, where that is shorter: the id of a session.
+    pub(crate) name: Option<String>,
     pub(crate) result: Verdict,
+}
+
+impl Outcome {
+    /// How a command names it.
+    pub(crate) fn word(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.path)
+    }
 }
 
 /// What became of a target.
@@ -79,6 +88,8 @@ pub(crate) struct Judged {
     pub(crate) planned: usize,
     /// What a repair did.
     pub(crate) applied: Vec<Applied>,
+    /// What that cost.
+    pub(crate) losses: RepairLosses,
     /// Where the replaced file lies.
     pub(crate) backup: Option<PathBuf>,
     /// The repair, shown and not made.
@@ -103,11 +114,31 @@ impl Judged {
 pub(crate) struct Sitting {
     pub(crate) agent: Agent,
     pub(crate) id: Option<String>,
+    /// The folder it is about.
+    pub(crate) folder: Option<String>,
 }
 
 impl Sitting {
     pub(crate) fn of(session: &Session<'_>) -> Sitting {
-        Sitting { agent: session.agent, id: session.about.id.as_deref().map(str::to_owned) }
+        Sitting {
+            agent: session.agent,
+            id: session.about.id.as_deref().map(str::to_owned),
+            folder: session.about.folder.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// The command by which its agent goes on with it, if it has one.
+    pub(crate) fn resume_command(&self) -> Option<String> {
+        let id = clean(self.id.as_deref()?);
+        let folder = self.folder.as_deref().map(|folder| quoted(&clean(folder)));
+        let cd = folder.map_or_else(String::new, |folder| format!("cd {folder} && "));
+        match self.agent {
+            Agent::ClaudeCode => Some(format!("{cd}claude --resume {id}")),
+            Agent::Codex => Some(format!("codex resume {id}")),
+            Agent::GeminiCli => Some(format!("{cd}gemini --resume {id}")),
+            Agent::Neovate => Some(format!("{cd}neovate --resume {id}")),
+            Agent::Cline => None,
+        }
     }
 }
 
@@ -146,6 +177,10 @@ impl Found {
 pub(crate) struct Applied {
     pub(crate) edit: Edit,
     pub(crate) wire: Wire,
+    /// Who spoke the message.
+    pub(crate) role: Option<&'static str>,
+    /// Where the message stood in the file.
+    pub(crate) position: Option<Position>,
     /// The line of the document, where a file holds several.
     pub(crate) line: Option<usize>,
 }

@@ -15,6 +15,7 @@ use crate::{
 
 pub(crate) mod excerpt;
 mod row;
+mod edits;
 mod full;
 mod concise;
 mod json;
@@ -26,6 +27,7 @@ pub(crate) mod summary;
 
 pub(crate) use json::pretty;
 pub(crate) use markdown::cell;
+pub(crate) use row::role_at;
 
 /// What a format needs to know about each finding.
 pub(crate) fn look(format: OutputFormat) -> Look {
@@ -38,21 +40,26 @@ pub(crate) fn look(format: OutputFormat) -> Look {
     }
 }
 
-/// Writes all findings in a format.
+/// Writes all findings in a format; for programs also what repairs did, if there were to be any.
 pub(crate) fn write(
     out: &mut dyn Write,
     outcomes: &[Outcome],
     format: OutputFormat,
     ask: &Ask,
+    repaired: bool,
 ) -> io::Result<()> {
     match format {
-        OutputFormat::Full => judged(outcomes)
-            .try_for_each(|(path, judged)| out.write_all(full::draw(path, judged, ask).as_bytes())),
+        OutputFormat::Full => outcomes.iter().try_for_each(|outcome| match &outcome.result {
+            Verdict::Judged(judged) => {
+                out.write_all(full::draw(&outcome.path, outcome.word(), judged, ask).as_bytes())
+            }
+            Verdict::Skipped | Verdict::Failed(_) => Ok(()),
+        }),
         OutputFormat::Concise => concise::write(out, outcomes),
-        OutputFormat::Json => json::document(out, outcomes),
-        OutputFormat::JsonLines => json::lines(out, outcomes),
+        OutputFormat::Json => json::document(out, outcomes, repaired),
+        OutputFormat::JsonLines => json::lines(out, outcomes, repaired),
         OutputFormat::Github => github::write(out, outcomes),
-        OutputFormat::Sarif => sarif::write(out, outcomes),
+        OutputFormat::Sarif => sarif::write(out, outcomes, repaired),
         OutputFormat::Markdown => markdown::write(out, outcomes, ask),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::LazyCell,
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
@@ -26,6 +26,8 @@ use walk::walk;
 pub(crate) struct Target {
     /// As it is shown.
     pub(crate) shown: String,
+    /// How a command names it, where that is shorter: the id of a session.
+    pub(crate) name: Option<String>,
     pub(crate) kind: Kind,
 }
 
@@ -49,12 +51,15 @@ pub(crate) fn expand(args: &CheckArgs) -> Result<Vec<Target>, Trouble> {
     let sessions = LazyCell::new(|| sessions(&args.agent));
     let mut targets = Vec::new();
     if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
-        targets.extend(sessions.iter().map(|entry| file(entry.path.clone(), Kind::Walked)));
+        let mut ids: HashMap<&str, usize> = HashMap::new();
+        sessions.iter().for_each(|entry| *ids.entry(&entry.id).or_default() += 1);
+        let alone = |entry: &Entry| ids.get(&*entry.id) == Some(&1);
+        targets.extend(sessions.iter().map(|entry| known(entry, alone(entry), Kind::Walked)));
         return Ok(targets);
     }
     if args.last {
         let newest = newest(&sessions)?;
-        return Ok(vec![file(newest.path.clone(), Kind::Named)]);
+        return Ok(vec![known(newest, is_alone(newest, &sessions), Kind::Named)]);
     }
     if args.targets.is_empty() {
         if io::stdin().is_terminal() {
@@ -74,10 +79,10 @@ pub(crate) fn expand(args: &CheckArgs) -> Result<Vec<Target>, Trouble> {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut targets),
             Ok(_) => targets.push(file(path.clone(), Kind::Named)),
             Err(error) => targets.push(match session(path, &error, || sessions.as_slice()) {
-                Ok(entry) => file(entry.path.clone(), Kind::Named),
+                Ok(entry) => known(&entry, is_alone(&entry, &sessions), Kind::Named),
                 Err(failure) => {
                     let shown = path.to_string_lossy().into_owned();
-                    Target { shown, kind: Kind::Closed(failure) }
+                    Target { shown, name: None, kind: Kind::Closed(failure) }
                 }
             }),
         }
@@ -141,8 +146,10 @@ pub(crate) fn sessions(agents: &[Agent]) -> Vec<Entry> {
 fn newest(sessions: &[Entry]) -> Result<&Entry, Trouble> {
     let newest = sessions.iter().find(|entry| !entry.is_sub_agent());
     newest.ok_or_else(|| {
-        Trouble::new("no session was found")
-            .help("`foxwedge list` says where it looks; a file can be named by its path")
+        Trouble::new("no session was found").help(format!(
+            "looked in {}; a file can be named by its path",
+            agents::find(&[]).places()
+        ))
     })
 }
 
@@ -164,14 +171,24 @@ fn session<S: std::ops::Deref<Target = [Entry]>>(
 }
 
 fn stdin() -> Target {
-    Target { shown: STDIN.to_owned(), kind: Kind::Stdin }
+    Target { shown: STDIN.to_owned(), name: None, kind: Kind::Stdin }
 }
 
 fn file(path: PathBuf, kind: impl FnOnce(PathBuf) -> Kind) -> Target {
     // Files of the folder `.` are shown as one would type them.
     let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty());
     let shown = bare.unwrap_or(&path).to_string_lossy().into_owned();
-    Target { shown, kind: kind(path) }
+    Target { shown, name: None, kind: kind(path) }
+}
+
+/// A session that an agent keeps; its id names it, if no other has the same.
+fn known(entry: &Entry, alone: bool, kind: impl FnOnce(PathBuf) -> Kind) -> Target {
+    let name = Some(entry.id.clone()).filter(|id| alone && pick::is_id(id));
+    Target { name, ..file(entry.path.clone(), kind) }
+}
+
+fn is_alone(entry: &Entry, all: &[Entry]) -> bool {
+    all.iter().filter(|other| other.id == entry.id).count() == 1
 }
 
 fn missing(path: &Path, error: &io::Error) -> Failure {

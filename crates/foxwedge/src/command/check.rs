@@ -15,7 +15,7 @@ use crate::{
     command::fix::check_named,
     deliver::deliver,
     diagnose, diff,
-    disk::Snapshot,
+    disk::{self, Snapshot},
     judge::{Look, judge},
     mend::{self, Plan},
     outcome::{Failure, Judged, Outcome, Verdict},
@@ -74,7 +74,8 @@ fn show_files(targets: &[Target]) -> anyhow::Result<ExitCode> {
         match &target.kind {
             Kind::Closed(failure) => {
                 let result = Verdict::Failed(failure.clone());
-                summary::failures(&[Outcome { path: target.shown.clone(), result }]);
+                let path = target.shown.clone();
+                summary::failures(&[Outcome { path, name: None, result }]);
                 code = ExitCode::from(2);
             }
             Kind::Stdin | Kind::Named(_) | Kind::Walked(_) => {
@@ -105,7 +106,11 @@ impl Job {
             Kind::Walked(path) => self.file(target, path, true),
         };
         let failed = |error| Verdict::Failed(Failure::from_error(&error));
-        Outcome { path: target.shown.clone(), result: result.unwrap_or_else(failed) }
+        Outcome {
+            path: target.shown.clone(),
+            name: target.name.clone(),
+            result: result.unwrap_or_else(failed),
+        }
     }
 
     fn stdin(&self, shown: &str) -> anyhow::Result<Verdict> {
@@ -148,6 +153,7 @@ impl Job {
                 );
             }
             Mode::Fix => {
+                path.parent().into_iter().for_each(disk::sweep_folder);
                 let snapshot = Snapshot::take(path).context("cannot be read")?;
                 self.content(&target.shown, &snapshot.content, manner, ask, |plan| {
                     mend::file(&snapshot, plan, manner, ask, self.look)

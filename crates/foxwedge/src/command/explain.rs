@@ -42,13 +42,16 @@ fn text(args: &ExplainArgs) -> anyhow::Result<String> {
     if !words.is_empty() && words != "-" {
         return Ok(words);
     }
-    if io::stdin().is_terminal() {
+    let mut bytes = Vec::new();
+    if !io::stdin().is_terminal() {
+        io::stdin().lock().read_to_end(&mut bytes)?;
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if text.trim().is_empty() {
         let trouble = Trouble::new("there is no error text");
         return Err(trouble.help("`foxwedge explain \"messages.3: …\"`, or pipe it in").into());
     }
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text)
 }
 
 fn told(explanation: &Explanation<'_>, language: Language) -> String {

@@ -15,9 +15,9 @@ use foxwedge_dialect::{
 
 use crate::{
     agents,
-    ask::quoted,
     cli::{ForkArgs, View},
     disk,
+    outcome::Sitting,
     say::{self, GOOD, HELP, Trouble, clean, count, paint},
     sessions::{self, Loaded},
     source::Document,
@@ -64,7 +64,9 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     say::talk(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
     if args.output.is_none() {
         let help = paint(HELP, "help");
-        say::talk(&format!("  {help}: `{}` goes on with it\n", command(session, &id)));
+        let copy = Sitting { id: Some(id), ..Sitting::of(session) };
+        let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
+        say::talk(&format!("  {help}: `{command}` goes on with it\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,18 +159,4 @@ fn prove(
         Trouble::new("the copy does not say what the session says")
             .help("nothing was written; this is a defect of foxwedge, please report it")
     )
-}
-
-/// The command that goes on with a session.
-fn command(session: &Session<'_>, id: &str) -> String {
-    let id = clean(id);
-    let folder = session.about.folder.as_deref().map(|folder| quoted(&clean(folder)));
-    let cd = folder.map_or_else(String::new, |folder| format!("cd {folder} && "));
-    match session.agent {
-        Agent::ClaudeCode => format!("{cd}claude --resume {id}"),
-        Agent::Codex => format!("codex resume {id}"),
-        Agent::GeminiCli => format!("{cd}gemini --resume {id}"),
-        Agent::Neovate => format!("{cd}neovate --resume {id}"),
-        Agent::Cline => "the list of tasks".to_owned(),
-    }
 }

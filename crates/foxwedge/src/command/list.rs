@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path, process::ExitCode, time::SystemTime}
 use crate::{
     agents::{self, Entry, Found, Rank, pick},
     cli::{ListArgs, ListFormat},
-    pool,
+    disk, pool,
     say::{self, HELP, clean, count, paint, talk},
     sessions::{Glance, Health, glance},
 };
@@ -27,13 +27,15 @@ pub(crate) struct Row {
 pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     let found = agents::find(&args.agent);
     note_closed(&found);
+    // What killed repairs and copies left half done.
+    found.entries.iter().filter_map(|entry| entry.path.parent()).for_each(disk::sweep_folder);
     let rows = rows(&args, &found);
     match args.output_format {
         ListFormat::Text => say::dressed(|out| table::write(out, &rows, SystemTime::now()))?,
         ListFormat::Json => say::plain(|out| document::write(out, &rows))?,
     }
     if args.output_format == ListFormat::Text {
-        talk(&footer(&args, &rows));
+        talk(&footer(&args, &found, &rows));
     }
     let read = rows.iter().filter(|row| row.glance.health != Health::Unreadable).count();
     let nothing_readable = read == 0 && (!rows.is_empty() || !found.closed.is_empty());
@@ -108,13 +110,17 @@ fn slug(path: &str) -> String {
 }
 
 /// Counts by health, and what to do next.
-fn footer(args: &ListArgs, rows: &[Row]) -> String {
+fn footer(args: &ListArgs, found: &Found, rows: &[Row]) -> String {
     if rows.is_empty() {
         let filtered = args.broken || args.project.is_some() || !args.agent.is_empty();
         return if filtered {
             "No such session found.\n".to_owned()
         } else {
-            "No session found: no agent that we know has one on this machine.\n".to_owned()
+            let places = found.places();
+            format!(
+                "No session found: no agent that we know has one on this machine.\n\
+                 Looked in {places}.\n"
+            )
         };
     }
     let counts: Vec<String> = Health::ALL

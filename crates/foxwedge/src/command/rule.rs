@@ -1,4 +1,4 @@
-//! `foxwedge rule`: the page of one rule.
+//! `foxwedge rule`: the page of one rule, or the list of a family.
 
 use std::{
     io::{self, IsTerminal},
@@ -8,12 +8,18 @@ use std::{
 use crate::{
     ask,
     cli::RuleArgs,
+    command::rules::table,
     say::{BOLD, DIM, FRAME, out, paint},
 };
 
-/// Prints the page: plain Markdown into a pipe, lightly dressed on a terminal.
+/// Prints the page: plain Markdown into a pipe, lightly dressed on a terminal. A family is listed.
 pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
-    let page = ask::rule(&args.rule)?.explain;
+    let found = ask::rules_of(&args.rule)?;
+    let [rule] = found.as_slice() else {
+        out(&table(found))?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let page = rule.explain;
     if io::stdout().is_terminal() {
         out(&dressed(page))?
     } else {

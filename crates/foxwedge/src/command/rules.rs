@@ -27,7 +27,7 @@ pub(crate) fn run(args: RulesArgs) -> anyhow::Result<ExitCode> {
     let mut all: Vec<&Rule> = rules::ALL.to_vec();
     all.sort_by_key(|rule| rule.code);
     match args.output_format {
-        ListFormat::Text => out(&table(&all))?,
+        ListFormat::Text => out(&table(all))?,
         ListFormat::Json => {
             let entries: Vec<Entry> = all.iter().map(|rule| entry(rule)).collect();
             out(&(serde_json::to_string_pretty(&entries)? + "\n"))?;
@@ -50,7 +50,9 @@ fn names(rule: &Rule, evidence: Evidence) -> Vec<&'static str> {
     rule.applies.iter().filter(|(_, known)| *known == evidence).map(|(who, _)| who.name()).collect()
 }
 
-fn table(all: &[&Rule]) -> String {
+/// One line for each rule, by code.
+pub(crate) fn table(mut all: Vec<&Rule>) -> String {
+    all.sort_by_key(|rule| rule.code);
     let names = all.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
     let summaries = all.iter().map(|rule| rule.summary.chars().count()).max().unwrap_or(0);
     all.iter()

@@ -7,6 +7,8 @@ mod delete;
 mod transfer;
 mod confirm;
 
+pub(super) use prune::milliseconds;
+
 use std::process::ExitCode;
 
 use anyhow::bail;

@@ -13,8 +13,12 @@ use crate::{
     agents::{self, pick},
     calendar::date,
     cli::UndoArgs,
-    disk::{Backup, Backups, Claim, Fingerprint, Snapshot, Standing, check_idle, replace},
-    say::{self, DIM, GOOD, Trouble, clean, out, paint, talk},
+    command::store::milliseconds,
+    disk::{
+        Backup, Backups, Claim, Fingerprint, PruneRule, Snapshot, Standing, check_idle, replace,
+    },
+    say::{self, DIM, GOOD, Trouble, clean, count, out, paint, talk},
+    screen::size,
     source::sitting,
 };
 
@@ -22,8 +26,15 @@ use crate::{
 pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     let backups = Backups::locate()?;
     if args.list {
-        out(&list(&backups.list()?))?;
+        let all = backups.list()?;
+        if all.is_empty() {
+            talk("Nothing was fixed yet.\n");
+        }
+        out(&list(&all))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.prune {
+        return prune(&backups, &args);
     }
     // Read once, however many files are named.
     let mut known = known(&backups)?;
@@ -39,6 +50,42 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(code)
+}
+
+/// Removes old backups, but never the newest of a file.
+fn prune(backups: &Backups, args: &UndoArgs) -> anyhow::Result<ExitCode> {
+    let mut rule = PruneRule::default();
+    if let Some(age) = &args.older_than {
+        let Some(milliseconds) = milliseconds(age) else {
+            bail!(
+                Trouble::new(format!("--older-than: `{}` is no age", clean(age)))
+                    .help("an age is a number and a unit: 30d, 12h, 90m, 45s, 8w")
+            );
+        };
+        rule = PruneRule { age: milliseconds / 1000, bytes: u64::MAX };
+    }
+    let all = backups.list()?;
+    let old = rule.choose(&all);
+    out(&list(&old))?;
+    let (gone, folder) = (amount(&old), shown(backups.folder()));
+    if args.dry_run {
+        talk(&format!("{gone} would be removed from {folder}; nothing was.\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    old.into_iter().for_each(Backup::discard);
+    let left = amount(&backups.list()?);
+    talk(&format!("{} {gone}; {left} in {folder}.\n", paint(GOOD, "removed")));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many backups, and how large they are.
+fn amount(backups: &[Backup]) -> String {
+    let bytes = backups.iter().map(|backup| backup.manifest.before.bytes).sum();
+    format!("{} ({})", count(backups.len(), "backup"), size(bytes))
+}
+
+fn shown(path: &Path) -> String {
+    clean(&path.to_string_lossy())
 }
 
 /// Puts one file back, if it is what the last fix made of it.
@@ -81,7 +128,8 @@ fn put_back(backups: &Backups, known: &mut Known, path: &Path, force: bool) -> a
                 .help("`foxwedge undo --list` lists what can be put back")
         );
     }
-    let _claim = Claim::take(&real)?;
+    let claim = Claim::take(&real)?;
+    claim.notes().for_each(|text| say::note(&text));
     let now = now(&real, found.last())?;
     now.check_writable()?;
     let content = Fingerprint::of(&now.content);
@@ -164,9 +212,6 @@ fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
 
 /// One line for each, the newest first.
 fn list(backups: &[Backup]) -> String {
-    if backups.is_empty() {
-        talk("Nothing was fixed yet.\n");
-    }
     let line = |backup: &Backup| {
         let manifest = &backup.manifest;
         let state = match standing(backup) {

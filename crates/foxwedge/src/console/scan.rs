@@ -277,7 +277,7 @@ impl Shared {
             let entry = &known.entry;
             let told = lock(&self.state).sight(entry).and_then(|sight| sight.id.clone());
             let id = Some(told.unwrap_or_else(|| entry.id.clone()));
-            let sitting = Sitting { agent: entry.agent, id };
+            let sitting = Sitting { agent: entry.agent, id, folder: None };
             live.insert(entry.path.clone(), busy(&entry.path, Some(&sitting)).is_some());
         }
         lock(&self.state).live = live;

@@ -116,10 +116,10 @@ fn step(edit: &Edit) -> Step<'_> {
 /// Findings, each as the line that `check` would write.
 fn remaining(told: &Told) -> Vec<Box<RawValue>> {
     let result = Verdict::Judged(Box::new(told.remaining.clone()));
-    let outcome = Outcome { path: told.path.clone(), result };
+    let outcome = Outcome { path: told.path.clone(), name: None, result };
     let mut lines = Vec::new();
     let ask = Ask::of(None, Policy::default());
-    let written = report::write(&mut lines, &[outcome], OutputFormat::JsonLines, &ask);
+    let written = report::write(&mut lines, &[outcome], OutputFormat::JsonLines, &ask, false);
     let text = written.map(|()| String::from_utf8(lines).unwrap_or_default()).unwrap_or_default();
     text.lines().filter_map(|line| RawValue::from_string(line.to_owned()).ok()).collect()
 }

@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     fingerprint::{ALGORITHM, Fingerprint},
     fresh::{folder, is_dead},
+    ops,
+    prune::PruneRule,
     state,
 };
 use crate::say::Trouble;
@@ -67,9 +69,20 @@ pub(crate) struct Manifest {
 }
 
 impl Backups {
+    /// The folder that they lie in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where they are kept.
     pub(crate) fn locate() -> anyhow::Result<Backups> {
         Ok(Backups { folder: state::folder()?.join("backups") })
+    }
+
+    /// Some other folder.
+    #[cfg(test)]
+    pub(super) fn at(folder: PathBuf) -> Backups {
+        Backups { folder }
     }
 
     /// Copies the content of a file that is about to be replaced. The copy and its manifest are on
@@ -96,7 +109,11 @@ impl Backups {
         };
         let trouble = || format!("no backup can be written to `{}`", self.folder.display());
         state::private_folder(&self.folder).with_context(trouble)?;
-        SWEPT.call_once(|| self.sweep());
+        SWEPT.call_once(|| {
+            self.sweep();
+            let all = self.list().unwrap_or_default();
+            PruneRule::default().choose(&all).into_iter().for_each(Backup::discard);
+        });
         let stem = format!("{:020}-{}", created.as_nanos(), file_stem(path));
         let (copy, mut file) = self.create(&stem).with_context(trouble)?;
         let backup = Backup { note: copy.with_extension("json"), content: copy, manifest };
@@ -119,7 +136,7 @@ impl Backups {
         let mut number = 0;
         loop {
             let path = self.folder.join(format!("{stem}-{process}-{number}.bak"));
-            match state::private().create_new(true).open(&path) {
+            match ops::open_with(state::private().create_new(true), &path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 result => return result.map(|file| (path, file)),
             }
@@ -164,9 +181,31 @@ impl Backups {
 }
 
 impl Backup {
+    /// One that lies nowhere.
+    #[cfg(test)]
+    pub(super) fn example(path: &str, created: u64, bytes: u64) -> Backup {
+        let manifest = Manifest {
+            version: 1,
+            path: path.to_owned(),
+            created,
+            algorithm: ALGORITHM.to_owned(),
+            before: Fingerprint { bytes, hash: String::new() },
+            after: None,
+            undone: false,
+        };
+        Backup { content: PathBuf::new(), note: PathBuf::new(), manifest }
+    }
+
     fn load(note: PathBuf) -> Option<Backup> {
         let manifest: Manifest = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
         Some(Backup { content: note.with_extension("bak"), note, manifest })
+    }
+
+    /// Whether some content is in this copy, whole, or was made by the fix it belongs to.
+    pub(super) fn covers(&self, content: &Fingerprint) -> bool {
+        self.manifest.after.as_ref() == Some(content)
+            || self.manifest.before == *content
+                && Fingerprint::of_file(&self.content).is_ok_and(|kept| kept == *content)
     }
 
     /// What the content of its file says about it.
@@ -185,20 +224,20 @@ impl Backup {
         self.save().context("the manifest of the backup cannot be written")
     }
 
-    /// Takes the copy away again: what it was made for did not happen.
+    /// Takes the copy away: what it was made for did not happen, or was long ago.
     pub(crate) fn discard(self) {
-        let _ = fs::remove_file(&self.note);
-        let _ = fs::remove_file(&self.content);
+        let _ = ops::remove(&self.note);
+        let _ = ops::remove(&self.content);
     }
 
     /// Writes the manifest beside itself first, so that it is never half a manifest.
     fn save(&self) -> io::Result<()> {
         let fresh = self.note.with_extension("new");
         let _ = fs::remove_file(&fresh);
-        let mut file = state::private().create_new(true).open(&fresh)?;
+        let mut file = ops::open_with(state::private().create_new(true), &fresh)?;
         file.write_all(&serde_json::to_vec_pretty(&self.manifest)?)?;
         file.sync_all()?;
-        fs::rename(&fresh, &self.note)?;
+        ops::rename(&fresh, &self.note)?;
         state::sync_folder(folder(&self.note));
         Ok(())
     }

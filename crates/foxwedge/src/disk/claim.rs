@@ -11,11 +11,13 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{fingerprint::Fingerprint, fresh, process, snapshot::is_same, state};
-use crate::say::Trouble;
+use crate::say::{Trouble, clean};
 
 /// The right to write one file, until it is dropped.
 pub(crate) struct Claim {
     lock: PathBuf,
+    /// What interrupted repairs left beside the file, and is in no backup.
+    strays: Vec<PathBuf>,
     /// Held open: that is the lock.
     _file: File,
 }
@@ -23,9 +25,20 @@ pub(crate) struct Claim {
 impl Claim {
     /// Claims the real file behind a path, and takes away what dead processes left beside it.
     pub(crate) fn take(path: &Path) -> anyhow::Result<Claim> {
-        let claim = Claim::take_in(&state::folder()?.join("locks"), path)?;
-        fresh::sweep_beside(path);
+        let mut claim = Claim::take_in(&state::folder()?.join("locks"), path)?;
+        claim.strays = fresh::sweep_aside(path);
         Ok(claim)
+    }
+
+    /// What the user should know about what was found beside the file.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        self.strays.iter().map(|stray| {
+            let stray = clean(&stray.to_string_lossy());
+            format!(
+                "`{stray}` was left by a repair that was interrupted, and holds what is in no \
+                 backup; compare it with the file, and remove it when it is not needed"
+            )
+        })
     }
 
     fn take_in(folder: &Path, path: &Path) -> anyhow::Result<Claim> {
@@ -48,7 +61,7 @@ impl Claim {
                 Ok(()) => {
                     // Only a help for whoever has to wait.
                     let _ = sign(&mut file);
-                    return Ok(Claim { lock, _file: file });
+                    return Ok(Claim { lock, strays: Vec::new(), _file: file });
                 }
                 Err(TryLockError::WouldBlock) => bail!(taken(&mut file)),
                 Err(TryLockError::Error(error)) => return Err(error).with_context(trouble),

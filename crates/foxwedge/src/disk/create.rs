@@ -25,8 +25,7 @@ pub(crate) fn create_private(
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // Some file systems know one name for a file only.
-        Err(_) if fs::symlink_metadata(path).is_err() => fresh.place(path),
-        Err(error) => Err(error),
+        Err(_) => fresh.place_new(path),
     }
 }
 

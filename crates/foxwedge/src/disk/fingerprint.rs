@@ -28,13 +28,17 @@ impl Fingerprint {
 
     /// Reads a file in pieces.
     pub(crate) fn of_file(path: &Path) -> io::Result<Fingerprint> {
-        let mut file = File::open(path)?;
+        Fingerprint::of_reader(File::open(path)?)
+    }
+
+    /// Reads to the end, in pieces.
+    pub(crate) fn of_reader(mut file: impl Read) -> io::Result<Fingerprint> {
         let mut meter = Meter::new(io::sink());
         let mut buffer = vec![0; 1 << 16];
         loop {
             match file.read(&mut buffer) {
                 Ok(0) => return Ok(meter.finish()),
-                Ok(read) => meter.add(&buffer[..read]),
+                Ok(read) => meter.add(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -1,7 +1,9 @@
 //! A file on its way: written beside the one it replaces, under a name that says whose it is.
 //!
-//! The name is `.NAME.foxwedge-PID.tmp`, or `.old` for a second name of the file that goes. Nothing
-//! else is ever removed.
+//! The name is `.NAME.foxwedge-PID.tmp`, and what it stands for is ours alone. Just before it changes
+//! places with another file it is renamed to `.NAME.foxwedge-PID.old`: from then on it may be
+//! somebody else's. What dead processes left under the first name is removed, under the second only
+//! if it is in a backup or was made by us.
 
 use std::{
     collections::HashMap,
@@ -11,7 +13,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{process, state};
+use super::{
+    aside::Aside, backup::Backups, fingerprint::Fingerprint, ops, process, snapshot::is_same, state,
+};
 
 /// A file on its way; goes away again unless it was put in place.
 pub(super) struct Fresh {
@@ -28,10 +32,10 @@ pub(super) enum Privacy {
 }
 
 impl Fresh {
-    /// Opens one beside a path, and takes away what dead processes left there for that path.
+    /// Opens one beside a path, and takes away what dead processes left in that folder.
     pub(super) fn beside(path: &Path, privacy: Privacy) -> io::Result<Fresh> {
-        sweep_beside(path);
-        let fresh = ours(path, END);
+        sweep_folder(folder(path));
+        let fresh = ours(path, "", END);
         // What an interrupted process of the same number left behind.
         let _ = fs::remove_file(&fresh);
         let mut options = OpenOptions::new();
@@ -42,12 +46,32 @@ impl Fresh {
         }
         #[cfg(not(unix))]
         let _ = privacy;
-        Ok(Fresh { file: options.open(&fresh)?, path: fresh, placed: false })
+        Ok(Fresh { file: ops::open_with(&options, &fresh)?, path: fresh, placed: false })
     }
 
-    /// Puts it in its place, in one step.
-    pub(super) fn place(mut self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)?;
+    /// Puts it in its place, in one step, whatever is there.
+    pub(super) fn place(self, path: &Path) -> io::Result<()> {
+        self.renamed(path, ops::rename)
+    }
+
+    /// Puts it in its place, in one step, if nothing is there.
+    pub(super) fn place_new(self, path: &Path) -> io::Result<()> {
+        self.renamed(path, ops::rename_new)
+    }
+
+    /// Gives it the name under which it changes places with a file.
+    pub(super) fn aside(self, path: &Path) -> io::Result<Aside> {
+        let aside = free_name(path);
+        self.renamed(&aside, ops::rename_new)?;
+        Ok(Aside::new(aside))
+    }
+
+    fn renamed(
+        mut self,
+        path: &Path,
+        rename: fn(&Path, &Path) -> io::Result<()>,
+    ) -> io::Result<()> {
+        rename(&self.path, path)?;
         self.placed = true;
         state::sync_folder(folder(path));
         Ok(())
@@ -59,40 +83,14 @@ impl Fresh {
 
     /// The same file, open for reading.
     pub(super) fn reader(&self) -> io::Result<File> {
-        File::open(&self.path)
-    }
-
-    /// A second name of the file that is about to be replaced, where the file system has that.
-    pub(super) fn spare(&self, path: &Path) -> Option<Spare> {
-        let spare = ours(path, OLD);
-        let _ = fs::remove_file(&spare);
-        fs::hard_link(path, &spare).ok()?;
-        Some(Spare(spare))
-    }
-}
-
-/// A second name of a file; goes away again unless it becomes the only one.
-pub(super) struct Spare(PathBuf);
-
-impl Spare {
-    /// Puts the file in its place again.
-    pub(super) fn place(self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.0, path)?;
-        state::sync_folder(folder(path));
-        Ok(())
-    }
-}
-
-impl Drop for Spare {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        ops::open(&self.path)
     }
 }
 
 impl Drop for Fresh {
     fn drop(&mut self) {
         if !self.placed {
-            let _ = fs::remove_file(&self.path);
+            let _ = ops::remove(&self.path);
         }
     }
 }
@@ -109,9 +107,17 @@ const OLD: &str = ".old";
 const NAME: usize = 200;
 
 /// A name of ours for a file beside another.
-fn ours(path: &Path, end: &str) -> PathBuf {
+fn ours(path: &Path, number: &str, end: &str) -> PathBuf {
     let (name, process) = (short_name(path), std::process::id());
-    folder(path).join(format!(".{name}{MARK}{process}{end}"))
+    folder(path).join(format!(".{name}{MARK}{process}{number}{end}"))
+}
+
+/// A name beside a file that nothing has, for what may be somebody else's.
+pub(super) fn free_name(path: &Path) -> PathBuf {
+    let first = ours(path, "", OLD);
+    let others = (1..u32::MAX).map(|number| ours(path, &format!("-{number}"), OLD));
+    let is_free = |name: &PathBuf| fs::symlink_metadata(name).is_err();
+    std::iter::once(first.clone()).chain(others).find(is_free).unwrap_or(first)
 }
 
 fn short_name(path: &Path) -> String {
@@ -120,45 +126,94 @@ fn short_name(path: &Path) -> String {
     name.get(..end).unwrap_or(&name).to_owned()
 }
 
-/// What was left behind, by folder and name. Each folder is read once, however many of its files
-/// are repaired.
-type Left = HashMap<PathBuf, HashMap<String, Vec<(u32, PathBuf)>>>;
-static LEFT: Mutex<Option<Left>> = Mutex::new(None);
+/// Folders that were looked at: each is read once, however many of its files are repaired.
+static SWEPT: Mutex<Option<HashMap<PathBuf, Leftovers>>> = Mutex::new(None);
 
-/// Removes what dead processes left beside a file.
-pub(super) fn sweep_beside(path: &Path) {
-    let (folder, name) = (folder(path), short_name(path));
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = left.get_or_insert_default();
+/// What dead processes left aside in a folder, by the name of the file they worked on.
+type Leftovers = HashMap<String, Vec<PathBuf>>;
+
+/// Removes the unfinished files that dead processes left in a folder.
+pub(crate) fn sweep_folder(folder: &Path) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = swept.get_or_insert_default();
     if !known.contains_key(folder) {
-        known.insert(folder.to_owned(), leftovers(folder));
-    }
-    let old = known.get_mut(folder).and_then(|names| names.remove(&name)).unwrap_or_default();
-    drop(left);
-    for (_, path) in old.into_iter().filter(|(process, path)| is_dead(*process, path)) {
-        let _ = fs::remove_file(path);
+        known.insert(folder.to_owned(), swept_now(folder));
     }
 }
 
-fn leftovers(folder: &Path) -> HashMap<String, Vec<(u32, PathBuf)>> {
-    let mut found: HashMap<String, Vec<(u32, PathBuf)>> = HashMap::new();
+fn swept_now(folder: &Path) -> Leftovers {
+    let mut found = Leftovers::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if let Some((name, process)) = entry.file_name().to_str().and_then(parse)
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-        {
-            found.entry(name.to_owned()).or_default().push((process, entry.path()));
+        let Some(leftover) = entry.file_name().to_str().and_then(parse) else { continue };
+        let path = entry.path();
+        if !is_dead(leftover.process, &path) {
+            continue;
+        }
+        match leftover.end {
+            // It may be anything.
+            OLD => found.entry(leftover.name).or_default().push(path),
+            _ if entry.file_type().is_ok_and(|kind| kind.is_file()) => {
+                let _ = fs::remove_file(path);
+            }
+            _ => {}
         }
     }
     found
 }
 
-/// The name and the process in the name of a fresh file.
-fn parse(file_name: &str) -> Option<(&str, u32)> {
+/// Removes what dead processes left aside when they replaced a file, if it is in a backup or was
+/// made by us. Returns what has to stay. The file is claimed.
+pub(super) fn sweep_aside(path: &Path) -> Vec<PathBuf> {
+    sweep_folder(folder(path));
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = swept.get_or_insert_default();
+    let left = known.get_mut(folder(path)).and_then(|names| names.remove(&short_name(path)));
+    drop(swept);
+    match (left, Backups::locate()) {
+        (Some(left), Ok(backups)) => remove_known(path, left, &backups),
+        (left, _) => left.unwrap_or_default(),
+    }
+}
+
+/// Removes what needs no other copy, and returns the rest.
+fn remove_known(path: &Path, left: Vec<PathBuf>, backups: &Backups) -> Vec<PathBuf> {
+    let mut backups = backups.list().unwrap_or_default();
+    backups.retain(|backup| Path::new(&backup.manifest.path) == path);
+    let is_known = |aside: &PathBuf| {
+        let Some(named) = fs::symlink_metadata(aside).ok().filter(fs::Metadata::is_file) else {
+            return false;
+        };
+        // A second name of the file itself.
+        cfg!(unix) && fs::symlink_metadata(path).is_ok_and(|file| is_same(&named, &file))
+            || Fingerprint::of_file(aside)
+                .is_ok_and(|content| backups.iter().any(|backup| backup.covers(&content)))
+    };
+    let (known, strange): (Vec<_>, Vec<_>) = left.into_iter().partition(is_known);
+    known.iter().for_each(|aside| drop(fs::remove_file(aside)));
+    strange.into_iter().filter(|aside| fs::symlink_metadata(aside).is_ok()).collect()
+}
+
+/// What the name of a file of ours says.
+#[derive(PartialEq, Eq, Debug)]
+struct Leftover {
+    /// The file it was made for.
+    name: String,
+    process: u32,
+    end: &'static str,
+}
+
+fn parse(file_name: &str) -> Option<Leftover> {
     let ours = file_name.strip_prefix('.')?;
-    let ours = ours.strip_suffix(END).or_else(|| ours.strip_suffix(OLD))?;
+    let (ours, end) = [END, OLD].iter().find_map(|end| Some((ours.strip_suffix(end)?, *end)))?;
     let (name, process) = ours.rsplit_once(MARK)?;
+    let process = match process.split_once('-') {
+        Some((process, number)) if end == OLD && number.parse::<u32>().is_ok() => process,
+        Some(_) => return None,
+        None => process,
+    };
     let process = process.parse::<u32>().ok().filter(|number| number.to_string() == process)?;
-    (!name.is_empty()).then_some((name, process))
+    (!name.is_empty()).then(|| Leftover { name: name.to_owned(), process, end })
 }
 
 /// Whether a process is gone. Where that cannot be seen, a day without a write has to do.
@@ -175,6 +230,20 @@ pub(super) fn is_dead(process: u32, path: &Path) -> bool {
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 pub(super) mod tests {
     use super::*;
+
+    /// What the next process does first, if this one is dead.
+    pub(crate) fn sweep_as_next(path: &Path, backups: &Backups) -> Vec<PathBuf> {
+        let (ours, dead) = (format!("{MARK}{}", std::process::id()), format!("{MARK}{}", u32::MAX));
+        for entry in fs::read_dir(folder(path)).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            if name.contains(&ours) {
+                let dead = entry.path().with_file_name(name.replace(&ours, &dead));
+                fs::rename(entry.path(), dead).unwrap();
+            }
+        }
+        let left = swept_now(folder(path)).remove(&short_name(path)).unwrap_or_default();
+        remove_known(path, left, backups)
+    }
 
     /// A file in a folder of its own, which goes away with it.
     pub(crate) struct Kept(PathBuf);
@@ -208,9 +277,12 @@ pub(super) mod tests {
     #[test]
     fn only_our_own_names_are_recognised() {
         let table = [
-            (".a.json.foxwedge-12.tmp", Some(("a.json", 12))),
-            (".a.json.foxwedge-12.old", Some(("a.json", 12))),
-            (".a.foxwedge-1.tmp.foxwedge-2.tmp", Some(("a.foxwedge-1.tmp", 2))),
+            (".a.json.foxwedge-12.tmp", Some(("a.json", 12, END))),
+            (".a.json.foxwedge-12.old", Some(("a.json", 12, OLD))),
+            (".a.json.foxwedge-12-3.old", Some(("a.json", 12, OLD))),
+            (".a.foxwedge-1.tmp.foxwedge-2.tmp", Some(("a.foxwedge-1.tmp", 2, END))),
+            (".a.json.foxwedge-12-3.tmp", None),
+            (".a.json.foxwedge-12-x.old", None),
             ("a.json.foxwedge-12.tmp", None),
             (".a.json.foxwedge-12.tmp.bak", None),
             (".a.json.foxwedge-.tmp", None),
@@ -219,6 +291,11 @@ pub(super) mod tests {
             ("..foxwedge-12.tmp", None),
         ];
         for (file_name, expected) in table {
+            let expected = expected.map(|(name, process, end)| Leftover {
+                name: name.to_owned(),
+                process,
+                end,
+            });
             assert_eq!(parse(file_name), expected, "{file_name}");
         }
     }

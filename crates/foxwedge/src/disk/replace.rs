@@ -1,25 +1,27 @@
 //! Replaces a file as a whole: written beside it, proven on disk, and put in its place in one
 //! step. Nothing is written if the file changed since it was read.
 //!
-//! Whenever we are killed, the file is the old one or the new one. The backup and its manifest are
-//! whole before the new one is in its place, so they can be trusted either way.
+//! The two files change places, so that what was replaced is at hand: if it is not what was read,
+//! it goes back. Whenever we are killed, the file is the old one or the new one. The backup and its
+//! manifest are whole before the new one is in its place, so they can be trusted either way.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions},
+    fs::{self, OpenOptions},
     io::{self, BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use super::{
+    attributes,
     backup::Backup,
     fingerprint::{Fingerprint, Meter},
     fresh::{Fresh, Privacy},
-    late::{Placed, is_quiet},
+    settle::{NewFile, Settled, settle},
     snapshot::{Snapshot, changed},
 };
-use crate::say::{Trouble, buffered};
+use crate::say::{Trouble, buffered, clean};
 
 /// Puts new content in the place of a file.
 ///
@@ -30,49 +32,80 @@ pub(crate) fn replace(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     prepare: impl FnOnce(&Path, Fingerprint) -> anyhow::Result<Option<Backup>>,
 ) -> anyhow::Result<Option<Backup>> {
+    snapshot.check_links()?;
     let fresh = Fresh::beside(&snapshot.path, Privacy::Owner)
         .context("no file can be written beside it")?;
     let mut out = BufWriter::with_capacity(1 << 16, Meter::new(&fresh.file));
     write(&mut out).context("the new content cannot be written")?;
     let meter = out.into_inner().map_err(io::IntoInnerError::into_error);
-    let after = meter.context("the new content cannot be written")?.finish();
-    dress(&fresh.file, &snapshot.metadata).context("the new content cannot be written")?;
+    let content = meter.context("the new content cannot be written")?.finish();
+    attributes::keep(&fresh.file, &snapshot.file, &snapshot.metadata)?;
+    fresh.file.sync_all().context("the new content cannot be written")?;
     let file = fresh.reader().context("the new content cannot be read again")?;
-    let new = Placed { file, bytes: after.bytes };
-    let backup = prepare(fresh.path(), after)?;
-    let spare = fresh.spare(&snapshot.path);
-    let placed = snapshot
-        .check_unchanged()
-        .and_then(|()| fresh.place(&snapshot.path).context("the file cannot be replaced"));
-    let quiet = match placed {
-        Ok(()) => is_quiet(snapshot, new, spare).with_context(|| half_way(backup.as_ref()))?,
-        Err(error) => {
+    let metadata = file.metadata().context("the new content cannot be read again")?;
+    let new = NewFile { file, metadata, content: content.clone() };
+    let backup = prepare(fresh.path(), content)?;
+    if let Err(error) = place(snapshot, fresh, &new, backup.as_ref()) {
+        if !error.keeps_backup {
             backup.into_iter().for_each(Backup::discard);
-            return Err(error);
         }
-    };
-    if !quiet {
-        backup.into_iter().for_each(Backup::discard);
-        bail!(changed());
+        return Err(error.error);
     }
     Ok(backup)
 }
 
-fn half_way(backup: Option<&Backup>) -> Trouble {
-    let trouble = Trouble::new("somebody wrote to the file while it was being replaced");
-    match backup {
-        Some(backup) => {
-            trouble.help(format!("what it held before is in `{}`", backup.content.display()))
-        }
-        None => trouble,
+/// Why a file was not replaced.
+struct NotReplaced {
+    error: anyhow::Error,
+    /// Whether the backup may hold what is nowhere else.
+    keeps_backup: bool,
+}
+
+impl<E: Into<anyhow::Error>> From<E> for NotReplaced {
+    fn from(error: E) -> NotReplaced {
+        NotReplaced { error: error.into(), keeps_backup: false }
     }
 }
 
-/// Gives a new file owner, group and permissions of the one it replaces, and makes it last.
-pub(super) fn dress(file: &File, metadata: &Metadata) -> io::Result<()> {
-    own_alike(file, metadata);
-    file.set_permissions(metadata.permissions())?;
-    file.sync_all()
+fn place(
+    snapshot: &Snapshot,
+    fresh: Fresh,
+    new: &NewFile,
+    backup: Option<&Backup>,
+) -> Result<(), NotReplaced> {
+    snapshot.check_unchanged()?;
+    let mut aside = fresh.aside(&snapshot.path).context("the file cannot be replaced")?;
+    if let Err(error) = aside.swap(&snapshot.path) {
+        aside.remove();
+        return Err(anyhow::Error::new(error).context("the file cannot be replaced").into());
+    }
+    let error = match settle(snapshot, new, aside) {
+        Settled::Replaced => return Ok(()),
+        Settled::PutBack => return Err(changed().into()),
+        Settled::Overtaken => overtaken(backup),
+        Settled::Kept(paths) => kept(&paths),
+    };
+    Err(NotReplaced { error: error.into(), keeps_backup: true })
+}
+
+fn overtaken(backup: Option<&Backup>) -> Trouble {
+    let trouble = Trouble::new("somebody else replaced or removed the file right after");
+    match backup {
+        Some(backup) => {
+            let backup = clean(&backup.content.to_string_lossy());
+            trouble.help(format!("theirs was left alone; what it held before is in `{backup}`"))
+        }
+        None => trouble.help("theirs was left alone"),
+    }
+}
+
+fn kept(paths: &[PathBuf]) -> Trouble {
+    let paths: Vec<String> =
+        paths.iter().map(|path| format!("`{}`", clean(&path.to_string_lossy()))).collect();
+    Trouble::new("several others wrote the file while it was being replaced").help(format!(
+        "the last of them has the name; what was written before is in {}",
+        paths.join(" and ")
+    ))
 }
 
 /// Writes a file that is nobody's input: as a whole, or not at all. What is no file, as a pipe or
@@ -93,24 +126,11 @@ pub(crate) fn write_whole(
     let fresh = Fresh::beside(&path, Privacy::Usual)?;
     buffered(&fresh.file, write)?;
     if let Some(metadata) = metadata {
-        own_alike(&fresh.file, &metadata);
+        attributes::keep_ownership(&fresh.file, &metadata).ok();
         fresh.file.set_permissions(metadata.permissions())?;
     }
     fresh.place(&path)
 }
-
-/// Keeps owner and group where we may.
-#[cfg(unix)]
-fn own_alike(file: &File, metadata: &Metadata) {
-    use std::os::unix::fs::MetadataExt;
-    let ours = file.metadata().map(|ours| (ours.uid(), ours.gid())).ok();
-    if ours != Some((metadata.uid(), metadata.gid())) {
-        let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
-    }
-}
-
-#[cfg(not(unix))]
-fn own_alike(_: &File, _: &Metadata) {}
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

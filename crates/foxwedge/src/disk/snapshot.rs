@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use super::fresh::folder;
+use super::{fresh::folder, ops};
 use crate::say::Trouble;
 
 /// A file as it was when it was read.
@@ -53,9 +53,26 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Fails if the file has other names: they would go on to stand for the old content.
+    pub(super) fn check_links(&self) -> anyhow::Result<()> {
+        let links = links(&self.file.metadata().context("the file cannot be read again")?);
+        if links > 1 {
+            bail!(
+                Trouble::new(format!(
+                    "the file has {links} names (hard links), and the others would keep the old content"
+                ))
+                .help(
+                    "nothing was changed; make it a file of its own first: \
+                     `cp -p FILE FILE.new && mv FILE.new FILE`"
+                )
+            );
+        }
+        Ok(())
+    }
+
     /// Fails if the file is not what was read.
     pub(super) fn check_unchanged(&self) -> anyhow::Result<()> {
-        let now = File::open(&self.path).context("the file cannot be read again")?;
+        let now = ops::open(&self.path).context("the file cannot be read again")?;
         let metadata = now.metadata().context("the file cannot be read again")?;
         let same = metadata.len() == self.content.len() as u64
             && metadata.modified().ok() == self.modified
@@ -72,7 +89,7 @@ pub(super) fn changed() -> Trouble {
 }
 
 /// Whether a file holds exactly this.
-fn holds(mut file: File, mut content: &[u8]) -> io::Result<bool> {
+pub(super) fn holds(mut file: File, mut content: &[u8]) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         let read = match file.read(&mut buffer) {
@@ -95,6 +112,18 @@ fn holds(mut file: File, mut content: &[u8]) -> io::Result<bool> {
 pub(super) fn is_same(one: &Metadata, two: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (two.dev(), two.ino())
+}
+
+/// How many names a file has.
+#[cfg(unix)]
+fn links(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+/// How many names a file has: not known here.
+#[cfg(not(unix))]
+fn links(_: &Metadata) -> u64 {
+    1
 }
 
 /// Whether two files are one: not known here.

@@ -16,11 +16,11 @@ use crate::{
 /// Findings drawn of one file.
 pub(crate) const MOST: usize = 50;
 
-/// Draws the findings of one file.
-pub(crate) fn draw(path: &str, judged: &Judged, ask: &Ask) -> String {
+/// Draws the findings of one file; `name` is how a command names it.
+pub(crate) fn draw(path: &str, name: &str, judged: &Judged, ask: &Ask) -> String {
     let mut text = String::new();
     for found in judged.findings.iter().take(MOST) {
-        finding(&mut text, path, found, judged.edits_of(found), ask);
+        finding(&mut text, (path, name), found, judged.edits_of(found), ask);
         text.push('\n');
     }
     let left = judged.findings.len().saturating_sub(MOST);
@@ -33,7 +33,13 @@ pub(crate) fn draw(path: &str, judged: &Judged, ask: &Ask) -> String {
     text
 }
 
-fn finding(text: &mut String, path: &str, found: &Found, edits: &[Edit], ask: &Ask) {
+fn finding(
+    text: &mut String,
+    (path, name): (&str, &str),
+    found: &Found,
+    edits: &[Edit],
+    ask: &Ask,
+) {
     let (word, style) = severity(found.finding.severity);
     let code = found.finding.rule.label();
     let message = cut(&clean(&found.finding.message), 240);
@@ -57,7 +63,7 @@ fn finding(text: &mut String, path: &str, found: &Found, edits: &[Edit], ask: &A
     }
     let equals = paint(FRAME, "=");
     text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), why(found)));
-    let help = help(path, found, edits, ask);
+    let help = help(name, found, edits, ask);
     text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
 }
 
@@ -189,16 +195,16 @@ fn why(found: &Found) -> String {
 }
 
 /// The exact command, and what it does.
-fn help(path: &str, found: &Found, edits: &[Edit], ask: &Ask) -> String {
+fn help(name: &str, found: &Found, edits: &[Edit], ask: &Ask) -> String {
     let code = found.finding.rule.label();
     let note = edits.first().map(|edit| cut(&clean(&edit.note), 160));
     let does = note.unwrap_or_else(|| strategy(found.finding.fix.strategy).to_owned());
     match found.finding.fix.applicability {
         Applicability::Safe => {
-            format!("`{}`: {does}", ask.command(Some(path), ask.is_bold()))
+            format!("`{}`: {does}", ask.command(Some(name), ask.is_bold()))
         }
         Applicability::Unsafe => {
-            let command = ask.command(Some(path), true);
+            let command = ask.command(Some(name), true);
             format!("`{command}`: {does}; done only when asked for")
         }
         Applicability::None => format!("there is no repair; `foxwedge rule {code}` explains it"),

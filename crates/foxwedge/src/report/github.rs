@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::{findings, level};
+use super::{edits, findings, level};
 use crate::{
     outcome::Outcome,
     say::{clean, cut, is_harmful},
     target::STDIN,
 };
 
-/// One workflow command for each finding.
+/// One workflow command for each finding, and for each step of a repair.
 pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
     for seen in findings(outcomes) {
         let finding = &seen.found.finding;
@@ -23,6 +23,20 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()>
         let (line, column) = (seen.found.position.line, seen.found.position.column);
         let level = level(finding.severity);
         writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;
+    }
+    for step in edits::steps(outcomes) {
+        let edit = &step.applied.edit;
+        let mut properties = String::new();
+        if step.path != STDIN {
+            properties.push_str(&format!("file={},", property(step.path)));
+        }
+        if let Some(position) = step.applied.position {
+            properties.push_str(&format!("line={},col={},", position.line, position.column));
+        }
+        let title = property(&format!("fixed FW{} {}", edit.code, step.name()));
+        let text = cut(&clean(&edit.note), 240);
+        let message = data(&format!("{text} ({})", step.message()));
+        writeln!(out, "::notice {properties}title={title}::{message}")?;
     }
     Ok(())
 }

@@ -5,7 +5,11 @@ use std::io::{self, Write};
 use foxwedge_core::Edit;
 use serde::{Serialize, Serializer};
 
-use super::{Seen, Totals, findings, level};
+use super::{
+    Seen, Totals,
+    edits::{self, LossCounts, StepEntry, StepList},
+    findings, level,
+};
 use crate::outcome::Outcome;
 
 /// The whole document.
@@ -14,6 +18,9 @@ struct Document<'a> {
     version: u32,
     #[serde(serialize_with = "entries")]
     findings: &'a [Outcome],
+    /// What was repaired, where something was to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edits: Option<StepList<'a>>,
     summary: Summary,
 }
 
@@ -23,6 +30,19 @@ struct Summary {
     messages: usize,
     findings: usize,
     fixed: usize,
+    /// Only where something was to be repaired, as `losses`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edits: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    losses: Option<LossCounts>,
+}
+
+/// A line that is no finding.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Other<'a> {
+    Edit(StepEntry<'a>),
+    Summary(Summary),
 }
 
 /// One finding.
@@ -65,24 +85,45 @@ struct Step<'a> {
 }
 
 /// One document with a summary.
-pub(super) fn document(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+pub(super) fn document(
+    out: &mut dyn Write,
+    outcomes: &[Outcome],
+    repaired: bool,
+) -> io::Result<()> {
+    let summary = summary(outcomes, repaired);
+    let edits = repaired.then_some(StepList(outcomes));
+    pretty(out, &Document { version: 1, findings: outcomes, edits, summary })
+}
+
+fn summary(outcomes: &[Outcome], repaired: bool) -> Summary {
     let totals = Totals::of(outcomes);
-    let summary = Summary {
+    Summary {
         files: totals.files,
         messages: totals.messages,
         findings: totals.findings,
         fixed: totals.fixed,
-    };
-    pretty(out, &Document { version: 1, findings: outcomes, summary })
+        edits: repaired.then(|| edits::steps(outcomes).count()),
+        losses: repaired.then(|| LossCounts(edits::losses(outcomes))),
+    }
 }
 
-/// One object a line.
-pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+/// One object a line: findings, then every step of the repairs, then a summary of them.
+pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -> io::Result<()> {
     for seen in findings(outcomes) {
-        serde_json::to_writer(&mut *out, &entry(seen))?;
-        out.write_all(b"\n")?;
+        line(out, &entry(seen))?;
     }
-    Ok(())
+    if !repaired {
+        return Ok(());
+    }
+    for step in edits::steps(outcomes) {
+        line(out, &Other::Edit(step.entry()))?;
+    }
+    line(out, &Other::Summary(summary(outcomes, true)))
+}
+
+fn line(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(b"\n")
 }
 
 /// Writes a document as it is walked.

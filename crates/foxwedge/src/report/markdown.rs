@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{findings, summary};
+use super::{edits, findings, summary};
 use crate::{
     ask::Ask,
     outcome::Outcome,
@@ -40,8 +40,37 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io:
     if count > 0 {
         out.write_all(b"\n")?;
     }
+    repaired(out, outcomes)?;
     let sentence = summary::sentence(outcomes, ask);
     write!(out, "{}", anstream::adapter::strip_str(&sentence))
+}
+
+/// A table of what was repaired.
+fn repaired(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+    let count = edits::steps(outcomes).count();
+    if count == 0 {
+        return Ok(());
+    }
+    out.write_all(b"| Fixed | Rule | Strategy | What was done |\n|---|---|---|---|\n")?;
+    for step in edits::steps(outcomes).take(MOST) {
+        let edit = &step.applied.edit;
+        let line = step.applied.position.map(|place| format!(":{}", place.line));
+        writeln!(
+            out,
+            "| {}{} `{}` | FW{} {} | {} | {} |",
+            cell(step.path),
+            line.unwrap_or_default(),
+            step.message(),
+            edit.code,
+            step.name(),
+            edit.strategy.name(),
+            cell(&edit.note),
+        )?;
+    }
+    if count > MOST {
+        writeln!(out, "| … and {} more | | | |", count - MOST)?;
+    }
+    out.write_all(b"\n")
 }
 
 /// Text that stays inside its cell.

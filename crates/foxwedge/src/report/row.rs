@@ -91,6 +91,11 @@ fn name(text: &str) -> String {
     clean(&cut(text, NAME))
 }
 
+/// Who speaks a message.
+pub(crate) fn role_at(draft: &Draft<'_>, message: usize) -> Option<&'static str> {
+    Some(role(draft, draft.messages.get(message)?))
+}
+
 fn role(draft: &Draft<'_>, message: &Message) -> &'static str {
     match (message.role, draft.wire) {
         (Role::User, _) => "user",

@@ -11,7 +11,9 @@ use foxwedge_dialect::Position;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Seen, findings,
+    Seen,
+    edits::{self, LossCounts, StepList},
+    findings,
     json::{fix, pretty},
     level,
 };
@@ -24,11 +26,11 @@ mod shape;
 
 use shape::{
     Artifact, Configuration, Descriptor, Driver, Entry, Help, Invocation, Location, Log, Logical,
-    Notification, Physical, Properties, Region, Run, Text, Tool,
+    Notification, Physical, Properties, Region, Run, RunProperties, Text, Tool,
 };
 
 /// One run with all findings.
-pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -> io::Result<()> {
     let broken: BTreeSet<u16> =
         findings(outcomes).map(|seen| seen.found.finding.rule.code).collect();
     let mut rules: Vec<&Rule> = rules::ALL.to_vec();
@@ -49,6 +51,10 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()>
         }],
         column_kind: "unicodeCodePoints",
         results: Results { outcomes, rules: &rules },
+        properties: repaired.then(|| RunProperties {
+            edits: StepList(outcomes),
+            losses: LossCounts(edits::losses(outcomes)),
+        }),
     };
     let schema = "https://json.schemastore.org/sarif-2.1.0.json";
     pretty(out, &Log { schema, version: "2.1.0", runs: [run] })

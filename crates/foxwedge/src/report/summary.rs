@@ -1,13 +1,13 @@
 //! The last words: what was found, what was done, what to do next.
 
-use super::{Totals, judged};
+use super::{Totals, edits, judged};
 use crate::{
     ask::Ask,
-    outcome::{Failure, Outcome, Verdict, place},
-    say::{BOLD, DIM, ERROR, GOOD, clean, complaint, count, cut, note, paint, talk},
+    outcome::{Failure, Outcome, Verdict},
+    say::{BOLD, ERROR, GOOD, HELP, clean, complaint, count, note, paint, talk},
 };
 
-/// Failures and steps told of one file.
+/// Failures told of one file.
 const MOST: usize = 20;
 
 /// Says on stderr what could not be read or written.
@@ -50,24 +50,22 @@ pub(crate) fn notes(outcomes: &[Outcome]) {
 
 /// Says on stderr what a repair did.
 pub(crate) fn repairs(outcomes: &[Outcome]) {
-    for (path, judged) in judged(outcomes) {
-        let mut text = String::new();
-        for applied in judged.applied.iter().take(MOST) {
-            let line = applied.line.map(|line| format!(":{line}")).unwrap_or_default();
-            text.push_str(&format!(
-                "{} {} {}{line} {}: {}\n",
-                paint(GOOD, "fixed"),
-                paint(BOLD, format_args!("FW{}", applied.edit.code)),
-                clean(path),
-                paint(DIM, place(applied.wire, applied.edit.message)),
-                cut(&clean(&applied.edit.note), 200),
-            ));
+    judged(outcomes).for_each(|(path, judged)| talk(&edits::block(path, judged)));
+}
+
+/// Says on stderr how to go on with the sessions that were repaired.
+pub(crate) fn next_steps(outcomes: &[Outcome]) {
+    /// Sessions that are named.
+    const NAMED: usize = 5;
+    let repaired = outcomes.iter().filter_map(|outcome| match &outcome.result {
+        // Only where its agent finds it.
+        Verdict::Judged(judged) if judged.backup.is_some() && outcome.name.is_some() => {
+            judged.session.as_ref()?.resume_command()
         }
-        let left = judged.applied.len().saturating_sub(MOST);
-        if left > 0 {
-            text.push_str(&format!("… and {left} more steps in {}\n", clean(path)));
-        }
-        talk(&text);
+        Verdict::Judged(_) | Verdict::Skipped | Verdict::Failed(_) => None,
+    });
+    for command in repaired.take(NAMED) {
+        talk(&format!("  {}: `{command}` goes on with it\n", paint(HELP, "help")));
     }
 }
 
@@ -132,6 +130,8 @@ fn found(outcomes: &[Outcome], totals: Totals, ask: &Ask) -> String {
 fn fixed(outcomes: &[Outcome], totals: Totals) -> String {
     let backups: Vec<_> =
         judged(outcomes).filter_map(|(_, judged)| judged.backup.as_ref()).collect();
+    let cost = edits::cost(&edits::losses(outcomes)).join(", ");
+    let cost = if cost.is_empty() { cost } else { format!(", {cost}") };
     let backup = match backups.as_slice() {
         [] => ".".to_owned(),
         [one] => format!("; backup: {}", clean(&one.to_string_lossy())),
@@ -141,7 +141,7 @@ fn fixed(outcomes: &[Outcome], totals: Totals) -> String {
         }
     };
     format!(
-        "{} {} in {}{backup}\n",
+        "{} {} in {}{cost}{backup}\n",
         paint(GOOD, "Fixed"),
         count(totals.fixed, "finding"),
         count(totals.changed, "file"),
@@ -177,9 +177,12 @@ fn profiles(outcomes: &[Outcome]) -> String {
 
 /// The one file to name in a command, if there is only one.
 fn target(outcomes: &[Outcome]) -> Option<&str> {
-    let mut paths = judged(outcomes).filter(|(_, judged)| !judged.findings.is_empty());
-    match (paths.next(), paths.next()) {
-        (Some((path, _)), None) => Some(path),
+    let mut broken = outcomes.iter().filter(|outcome| match &outcome.result {
+        Verdict::Judged(judged) => !judged.findings.is_empty(),
+        Verdict::Skipped | Verdict::Failed(_) => false,
+    });
+    match (broken.next(), broken.next()) {
+        (Some(outcome), None) => Some(outcome.word()),
         _ => None,
     }
 }

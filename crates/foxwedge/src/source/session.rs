@@ -77,7 +77,7 @@ pub(crate) fn sitting(content: &[u8]) -> Option<Sitting> {
         return None;
     };
     let read = session::read(&text, agent, want(agent.profile()));
-    Some(read.map_or(Sitting { agent, id: None }, |session| Sitting::of(&session)))
+    Some(read.map_or(Sitting { agent, id: None, folder: None }, |session| Sitting::of(&session)))
 }
 
 /// A file of a version that we do not know is left alone, unless somebody insists.

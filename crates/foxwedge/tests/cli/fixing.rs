@@ -100,9 +100,10 @@ fn temporary_files_of_interrupted_fixes_piled_up() {
     // No process has this number; ours has one.
     let stale = format!(".chat.json.foxwedge-{}.tmp", u32::MAX);
     let alive = format!(".chat.json.foxwedge-{}.tmp", std::process::id());
-    let others =
-        [".chat.json.foxwedge-x.tmp", ".chat.json.tmp", ".other.json.foxwedge-4294967295.tmp"];
-    for name in [stale.as_str(), alive.as_str()].into_iter().chain(others) {
+    let another = format!(".other.json.foxwedge-{}.tmp", u32::MAX);
+    let others = [".chat.json.foxwedge-x.tmp", ".chat.json.tmp", ".other.json.foxwedge-12-1.tmp"];
+    let ours = [stale.as_str(), another.as_str(), alive.as_str()];
+    for name in ours.into_iter().chain(others) {
         sandbox.write(name, "half");
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
         let file = fs::File::options().write(true).open(sandbox.path(name)).unwrap();

@@ -78,3 +78,59 @@ fn a_damaged_backup_is_not_put_back() {
     assert!(ran.err.contains("is damaged"), "{}", ran.err);
     assert_eq!(sandbox.read("chat.json"), fixed);
 }
+
+/// Makes a backup older, in its manifest.
+fn age(sandbox: &Sandbox, days: u64) {
+    for name in names(&sandbox.backups()).iter().filter(|name| name.ends_with(".json")) {
+        let path = sandbox.backups().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let created = manifest["created"].as_u64().unwrap();
+        manifest["created"] = (created - days * 86400).into();
+        fs::write(&path, manifest.to_string()).unwrap();
+    }
+}
+
+fn copies(sandbox: &Sandbox) -> usize {
+    names(&sandbox.backups()).iter().filter(|name| name.ends_with(".bak")).count()
+}
+
+#[test]
+fn backups_are_pruned_but_the_newest_of_each_file_stays() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    sandbox.write("gemini.json", GEMINI);
+    assert_eq!(sandbox.run(&["fix", "gemini.json"]).code, 0);
+    for _ in 0..3 {
+        sandbox.write("chat.json", CHAT);
+        assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    }
+    age(&sandbox, 10);
+    assert_eq!(copies(&sandbox), 4);
+    let ran = sandbox.run(&["undo", "--prune"]);
+    assert!(ran.err.starts_with("removed 0 backups"), "{}", ran.all());
+    let ran = sandbox.run(&["undo", "--prune", "--older-than", "9d", "--dry-run"]);
+    assert!(ran.err.starts_with("2 backups ("), "{}", ran.all());
+    assert_eq!((ran.out.lines().count(), copies(&sandbox)), (2, 4), "{}", ran.all());
+    let ran = sandbox.run(&["undo", "--prune", "--older-than", "9d"]);
+    assert!(ran.err.starts_with("removed 2 backups"), "{}", ran.all());
+    assert_eq!(copies(&sandbox), 2);
+    assert_eq!(sandbox.run(&["undo", "--prune", "--older-than", "soon"]).code, 2);
+    // What is left can be put back.
+    assert_eq!(sandbox.run(&["undo", "chat.json", "gemini.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+}
+
+#[test]
+fn backups_of_three_months_ago_go_with_the_next_fix() {
+    let sandbox = Sandbox::new();
+    for _ in 0..3 {
+        sandbox.write("chat.json", CHAT);
+        assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    }
+    age(&sandbox, 91);
+    sandbox.write("gemini.json", GEMINI);
+    assert_eq!(sandbox.run(&["fix", "gemini.json"]).code, 0);
+    assert_eq!(copies(&sandbox), 2, "the newest of each file");
+    assert_eq!(sandbox.run(&["undo", "chat.json"]).code, 0);
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+}

@@ -64,3 +64,19 @@ fn an_empty_variable_was_taken_for_a_value() {
     assert!(set.out.starts_with("{\n  \"version\": 1"), "{}", set.out);
     assert_eq!(sandbox.run_with("FOXWEDGE_LANG", "xx", &arguments).code, 2);
 }
+
+#[test]
+fn a_family_of_rules_is_listed_and_no_text_is_not_explained() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.run(&["rule", "FW1"]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert!(ran.out.lines().count() > 3 && ran.out.lines().all(|line| line.starts_with("FW1")));
+    assert_eq!(sandbox.run(&["rule", ""]).code, 2);
+    assert_eq!(sandbox.run(&["rule", "FW0"]).code, 2);
+    for input in ["", "\n \n"] {
+        let ran = sandbox.pipe(&["explain"], input);
+        assert!(ran.code == 2 && ran.err.contains("there is no error text"), "{}", ran.all());
+    }
+    let help = sandbox.run(&["fix", "--help"]).out;
+    assert!(!help.contains("--all") && sandbox.run(&["check", "--help"]).out.contains("--all"));
+}

@@ -102,7 +102,7 @@ fn lines(old: &[SessionRow]) -> String {
 }
 
 /// An age, as people write it.
-fn milliseconds(text: &str) -> Option<u64> {
+pub(in crate::command) fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(end);

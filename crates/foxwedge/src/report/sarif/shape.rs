@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::{Results, Uri};
-use crate::report::json::Fix;
+use crate::report::{
+    edits::{LossCounts, StepList},
+    json::Fix,
+};
 
 #[derive(Serialize)]
 pub(super) struct Log<'a> {
@@ -20,6 +23,15 @@ pub(super) struct Run<'a> {
     pub(super) invocations: [Invocation<'a>; 1],
     pub(super) column_kind: &'static str,
     pub(super) results: Results<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) properties: Option<RunProperties<'a>>,
+}
+
+/// What repairs did. SARIF knows repairs that can be made, not such as were.
+#[derive(Serialize)]
+pub(super) struct RunProperties<'a> {
+    pub(super) edits: StepList<'a>,
+    pub(super) losses: LossCounts,
 }
 
 #[derive(Serialize)]
