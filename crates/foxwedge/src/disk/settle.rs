@@ -17,7 +17,7 @@ use super::{
     fingerprint::Fingerprint,
     fresh::{Fresh, Privacy},
     ops,
-    snapshot::{Snapshot, holds, is_same},
+    snapshot::{Snapshot, holds, is_alike, is_same},
     writers,
 };
 
@@ -57,7 +57,8 @@ pub(super) fn settle(old: &Snapshot, new: &NewFile, aside: Aside) -> Settled {
 /// order matters: a file without a public name that nobody has open stays as it is.
 fn is_as_read(old: &Snapshot, aside: &Aside) -> bool {
     aside.metadata().is_ok_and(|metadata| {
-        is_same(&metadata, &old.metadata) && writers::keeper(&metadata).is_none()
+        let same = is_same(&metadata, &old.metadata) || is_alike(&metadata, &old.metadata);
+        same && writers::keeper(&metadata).is_none()
     }) && aside.open().and_then(|file| holds(file, &old.content)).unwrap_or(false)
 }
 

@@ -114,6 +114,23 @@ pub(super) fn is_same(one: &Metadata, two: &Metadata) -> bool {
     (one.dev(), one.ino()) == (two.dev(), two.ino())
 }
 
+/// Whether two regular files have the same owner, group, permissions, size and time. In a container,
+/// a file that lies in a layer below gets another number when it is renamed.
+#[cfg(unix)]
+pub(super) fn is_alike(one: &Metadata, two: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let outside = |file: &Metadata| {
+        (file.uid(), file.gid(), file.mode(), file.len(), file.mtime(), file.mtime_nsec())
+    };
+    one.is_file() && outside(one) == outside(two)
+}
+
+/// Whether two files have the same owner, permissions, size and time: not known here.
+#[cfg(not(unix))]
+pub(super) fn is_alike(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
+
 /// How many names a file has.
 #[cfg(unix)]
 fn links(metadata: &Metadata) -> u64 {

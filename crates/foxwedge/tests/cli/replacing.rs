@@ -305,3 +305,24 @@ fn a_repair_that_is_ended_at_any_system_call_leaves_the_old_file_or_the_new_one(
         }
     }
 }
+
+#[test]
+fn file_systems_that_cannot_exchange_names_or_link_are_written_to_as_well() {
+    let no_exchange = "inject=renameat2:error=EINVAL";
+    let no_link = "inject=link,linkat:error=EPERM";
+    for options in [&["-e", no_exchange][..], &["-e", no_exchange, "-e", no_link]] {
+        let sandbox = Sandbox::with("chat.json", CHAT);
+        let mode = fs::Permissions::from_mode(0o640);
+        fs::set_permissions(sandbox.path("chat.json"), mode).unwrap();
+        let Some(mut traced) = tracer(&sandbox, options, &["fix", "chat.json"]) else { return };
+        assert!(traced.status().unwrap().success(), "{options:?}");
+        assert_eq!(sandbox.run(&["check", "-q", "chat.json"]).code, 0, "{options:?}");
+        assert_eq!(sandbox.names(), ["chat.json"], "{options:?}");
+        let now = fs::metadata(sandbox.path("chat.json")).unwrap();
+        assert_eq!(now.mode() & 0o777, 0o640, "{options:?}");
+        let Some(mut traced) = tracer(&sandbox, options, &["undo", "chat.json"]) else { return };
+        assert!(traced.status().unwrap().success(), "{options:?}");
+        assert_eq!(sandbox.read("chat.json"), CHAT, "{options:?}");
+        assert_eq!(sandbox.names(), ["chat.json"], "{options:?}");
+    }
+}
