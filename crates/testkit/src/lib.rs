@@ -12,6 +12,7 @@ mod counter;
 mod shape;
 mod oracle;
 mod generate;
+mod mutate;
 pub mod laws;
 pub mod runs;
 
@@ -20,6 +21,7 @@ pub use dialect::DIALECTS;
 pub use generate::{
     PLACEHOLDERS, SessionFile, answer, history, long, session_file, sound_history, spelled,
 };
+pub use mutate::mutate;
 pub use oracle::answers;
 pub use oracle::{
     Beat, Became, Call, Facet, Gist, Inventory, Media, PROFILES, Shorter, Side, Stays, View,
