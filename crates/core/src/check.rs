@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     draft::{Call, Draft, Kind, Layout, Message, Part},
-    pair::{Pairing, call_at, pair},
+    pair::{Pairing, call_at, last_turn, pair},
     policy::{Policy, Tail},
     profile::Profile,
     report::{Finding, Fix, Place, Report, Severity},
@@ -98,8 +98,9 @@ impl<'v, 'a> View<'v, 'a> {
 
 /// The calls (indices into the pairing) that a pending tail keeps open.
 pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Range<usize> {
-    let last = match (tail, pairing.groups.last()) {
-        (Tail::Pending, Some(last)) => last,
+    let turn = last_turn(pairing);
+    let (first, last) = match (tail, pairing.groups.get(turn.start), pairing.groups.last()) {
+        (Tail::Pending, Some(first), Some(last)) => (first, last),
         _ => return 0..0,
     };
     let behind = draft.messages.iter().skip(last.messages.end);
@@ -107,7 +108,7 @@ pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Rang
         let parts = draft.parts_of(message);
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     });
-    if only_answers { last.calls.clone() } else { 0..0 }
+    if only_answers { first.calls.start..last.calls.end } else { 0..0 }
 }
 
 /// Maximal runs of assistant messages.

@@ -306,7 +306,7 @@ pub struct Call<'a> {
     pub arguments: Arguments,
     /// Carries a thought signature.
     pub signed: bool,
-    /// Says of which type it is, where the format asks for that.
+    /// Says of which type it is, where the format asks for that; a tool search says who runs it.
     pub typed: bool,
 }
 
@@ -385,15 +385,17 @@ pub enum Output {
 }
 
 impl Family {
-    /// Whether words can stand in for an answer; some demand a screenshot or a list of tools.
+    /// Whether words can stand in for an answer; some demand a screenshot.
     pub fn takes_words(self) -> bool {
         match self {
             Family::Function
             | Family::Custom
             | Family::LocalShell
             | Family::Shell
-            | Family::ApplyPatch => true,
-            Family::Computer | Family::ToolSearch => false,
+            | Family::ApplyPatch
+            // A plain function output answers a search, too.
+            | Family::ToolSearch => true,
+            Family::Computer => false,
         }
     }
 }

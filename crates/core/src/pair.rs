@@ -3,17 +3,22 @@
 //! Matching is by occurrence inside a turn, then by position: real histories use one id for
 //! several calls, so a set of ids proves nothing. A call's answers belong into its *home*, the
 //! place directly behind its turn; an answer anywhere else may still be matched, and then its
-//! [`Fate`] says where it was found. A reused id shadows older calls of the same id.
+//! [`Fate`] says where it was found. A reused id shadows older calls of the same id, unless the
+//! newer calls have their answers already. Calls that the provider runs itself are not paired.
 
 use std::ops::Range;
 
 use crate::{
-    draft::{Call, Draft, Family, Kind, Layout, Role, Wire},
+    draft::{Call, Draft, Family, Kind, Layout, Output, Role, Wire},
     placeholder,
 };
 
 mod home;
 mod apart;
+mod items;
+mod turns;
+
+pub(crate) use turns::last_turn;
 
 /// Every call and every answer of a draft, matched.
 #[derive(Clone, Debug, Default)]
@@ -111,15 +116,20 @@ pub fn pair(draft: &Draft<'_>) -> Pairing {
         if draft.wire == Wire::Gemini {
             home::by_name(draft, &mut pairing);
         }
+        items::searches(draft, &mut pairing);
     }
+    turns::part(draft, &mut pairing);
     pairing
 }
 
 fn collect(draft: &Draft<'_>, pairing: &mut Pairing) {
     let items = draft.layout() == Layout::Items;
+    let hosted = items::Hosted::of(draft);
     for (message, header) in draft.messages.iter().enumerate() {
         for part in header.range() {
             match &draft.parts[part].kind {
+                Kind::Call(call) if hosted.runs(call) => {}
+                Kind::Answer(answer) if hosted.answers(answer) => {}
                 Kind::Call(_) if items || header.role.is_assistant() => {
                     pairing.calls.push(PairedCall { message, part, group: 0, answer: None });
                 }
@@ -261,7 +271,39 @@ pub(crate) fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
     }
 }
 
-/// Whether a second answer is a placeholder, or says just what the first one says.
+/// Whether an answer is a placeholder, or has nothing in it.
+pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
+    let empty = match &draft.parts[part].kind {
+        Kind::Answer(answer) => match answer.output {
+            Output::Empty | Output::EmptyError | Output::Null | Output::Missing => true,
+            Output::Full | Output::Odd => false,
+        },
+        _ => false,
+    };
+    empty || is_invented(draft, part)
+}
+
+/// A real answer beats a placeholder and one that says nothing, wherever it stands.
+pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
+    for second in 0..pairing.answers.len() {
+        let Fate::Duplicate(call) = pairing.answers[second].fate else { continue };
+        let Some(first) = pairing.calls[call].answer else { continue };
+        let (old, new) = (pairing.answers[first], pairing.answers[second]);
+        if !replaces(draft, old.part, new.part) {
+            continue;
+        }
+        pairing.answers[first].fate = Fate::Duplicate(call);
+        join(draft, pairing, call, second);
+    }
+}
+
+/// Whether a second answer to a call takes the place of the first.
+pub(crate) fn replaces(draft: &Draft<'_>, first: usize, second: usize) -> bool {
+    is_hollow(draft, first) && !is_hollow(draft, second)
+        || is_invented(draft, first) && !is_invented(draft, second)
+}
+
+/// Whether a second answer is a placeholder, is empty, or says just what the first one says.
 pub(crate) fn says_nothing_new(
     draft: &Draft<'_>,
     pairing: &Pairing,
@@ -273,5 +315,12 @@ pub(crate) fn says_nothing_new(
         Kind::Answer(answer) => Some(answer.content.of(draft.source)),
         _ => None,
     };
-    is_invented(draft, second) || first.is_some_and(|first| content(first) == content(second))
+    let empty = |part: usize| match &draft.parts[part].kind {
+        // What has no content field may say something under another name.
+        Kind::Answer(answer) => matches!(answer.output, Output::Empty | Output::Null),
+        _ => false,
+    };
+    is_invented(draft, second)
+        || empty(second)
+        || first.is_some_and(|first| content(first) == content(second))
 }

@@ -20,7 +20,7 @@ const CLAUDE_CODE: [(&str, &[u16]); 27] = [
     ("1.0.128/kill9-mid-tool.after-kill", &[101, 101]),
     ("1.0.128/resume-after-kill9.after-resume", &[101, 101]),
     ("2.1.325/compact.final", &[]),
-    ("2.1.325/duplicate-tool-id.final", &[202]),
+    ("2.1.325/duplicate-tool-id.final", &[]),
     ("2.1.325/forged-session-auto-continue.after", &[]),
     ("2.1.325/forged-session-fragmented.after", &[]),
     ("2.1.325/forged-session-no-input.after", &[]),

@@ -327,7 +327,7 @@ fn reported_failures_of_other_systems_come_out_whole() {
             &[Gemini],
             "u a[x] a[y] r[x] r[y]",
             Ask::Default,
-            "u a[x y] r[x y]",
+            "u a[x] a[y] r[x y]",
         ),
         (
             "22 one content per result",

@@ -219,8 +219,9 @@ impl Eliding {
                 Kind::Answer(said) => said.family,
                 _ => continue,
             };
-            // A shell's answer is a list of outcomes: words cannot stand in for those.
-            if !family.takes_words() || family == Family::Shell {
+            // A list of outcomes or of tools: words cannot stand in for those.
+            let listed = matches!(family, Family::Shell | Family::ToolSearch);
+            if !family.takes_words() || listed {
                 continue;
             }
             // The call of an answer may lie on the server, and with it the name of the tool.

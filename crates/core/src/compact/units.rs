@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, Layout, Marks, Message, Role},
+    draft::{Draft, Facts, Layout, Marks, Message, Role},
     pair::{Fate, Pairing},
     placeholder,
 };
@@ -116,6 +116,15 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
                 }
             }
             Fate::Orphan => {}
+        }
+    }
+    // Outputs that are paired with nothing are the provider's own.
+    if draft.layout() == Layout::Items && draft.facts.any(Facts::SERVER) {
+        let mut paired = pairing.answers.iter().map(|answer| answer.message).peekable();
+        for (at, message) in draft.messages.iter().enumerate() {
+            if paired.next_if_eq(&at).is_none() && message.role == Role::Answer && at > 0 {
+                join(at - 1, at);
+            }
         }
     }
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();

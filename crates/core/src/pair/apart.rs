@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Fate, Key, PairedAnswer, Pairing, answer_key, call_key, join, says_nothing_new};
+use super::{
+    Fate, Key, PairedAnswer, Pairing, answer_key, call_key, is_hollow, join, says_nothing_new,
+};
 use crate::draft::{Draft, Kind, Part, Role};
 
 /// Which ids may be asked for: most calls of a long history are not, and need not be remembered.
@@ -34,13 +36,33 @@ impl Hints {
 }
 
 /// The calls of one id in the newest turn that used it, with how many of them were looked at.
+#[derive(Default)]
 struct Newest {
     group: usize,
     calls: Vec<usize>,
     looked: usize,
+    /// The calls of older turns.
+    older: Vec<usize>,
 }
 
 impl Newest {
+    /// A newer turn uses the id.
+    fn renew(&mut self, group: usize) {
+        self.older.append(&mut self.calls);
+        self.group = group;
+        self.looked = 0;
+    }
+
+    /// The newest open call of the older turns.
+    fn older(&mut self, pairing: &Pairing) -> Option<usize> {
+        while let Some(call) = self.older.pop() {
+            if pairing.calls[call].answer.is_none() {
+                return Some(call);
+            }
+        }
+        None
+    }
+
     fn open(&mut self, pairing: &Pairing) -> Option<usize> {
         while let Some(&call) = self.calls.get(self.looked) {
             if pairing.calls[call].answer.is_none() {
@@ -65,13 +87,9 @@ pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usiz
         let PairedAnswer { message, part, .. } = pairing.answers[answer];
         while let Some(call) = pairing.calls.get(seen).filter(|call| call.message < message) {
             if let Some(key) = call_key(draft, call.part).filter(|key| wanted.may_hold(key)) {
-                let entry = newest.entry(key).or_insert_with(|| Newest {
-                    group: call.group,
-                    calls: Vec::new(),
-                    looked: 0,
-                });
+                let entry = newest.entry(key).or_default();
                 if entry.group != call.group {
-                    *entry = Newest { group: call.group, calls: Vec::new(), looked: 0 };
+                    entry.renew(call.group);
                 }
                 entry.calls.push(seen);
             }
@@ -83,6 +101,10 @@ pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usiz
                 Some(call) => join(draft, pairing, call, answer),
                 None => {
                     let of = entry.calls.last().copied().unwrap_or(0);
+                    if let Some(older) = entry.older(pairing) {
+                        hand_down(draft, pairing, [older, of], answer);
+                        continue;
+                    }
                     pairing.answers[answer].fate = Fate::Duplicate(of);
                     // A second, different answer may belong to the next call of that id.
                     if !says_nothing_new(draft, pairing, part, of) {
@@ -96,6 +118,28 @@ pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usiz
     early
 }
 
+/// An older call of the same id is open, and the newer one has two answers: the first of them
+/// answers the older call, unless the second one says nothing.
+pub(super) fn hand_down(
+    draft: &Draft<'_>,
+    pairing: &mut Pairing,
+    [older, newer]: [usize; 2],
+    answer: usize,
+) {
+    let says = !is_hollow(draft, pairing.answers[answer].part);
+    let first = pairing.calls[newer].answer.filter(|&first| {
+        let behind = pairing.answers[first].message > pairing.calls[newer].message;
+        says && first < answer && behind
+    });
+    match first {
+        Some(first) => {
+            join(draft, pairing, older, first);
+            join(draft, pairing, newer, answer);
+        }
+        None => join(draft, pairing, older, answer),
+    }
+}
+
 /// Matches answers that stand before their call with the first such call nobody answered. Where
 /// the user spoke in between, the id was used anew: what stood before is of another call.
 pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<usize>) {
@@ -105,8 +149,7 @@ pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<us
     let mut later: HashMap<Key<'_>, Newest> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
         if let (None, Some(key)) = (call.answer, call_key(draft, call.part)) {
-            let fresh = || Newest { group: 0, calls: Vec::new(), looked: 0 };
-            later.entry(key).or_insert_with(fresh).calls.push(index);
+            later.entry(key).or_default().calls.push(index);
         }
     }
     let turns = Turns::of(draft);

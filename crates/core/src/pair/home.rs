@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{Fate, Group, PairedAnswer, Pairing, answer_key, call_at, call_key, join};
+use super::{
+    Fate, Group, PairedAnswer, Pairing, answer_key, apart::hand_down, call_at, call_key, join,
+};
 use crate::draft::{Draft, Kind, Wire};
 
 /// Above this many calls in a turn a table pays for itself.
@@ -27,6 +29,9 @@ pub(super) fn answer(draft: &Draft<'_>, pairing: &mut Pairing) -> Vec<usize> {
         }
         let before = open.len();
         by_id(draft, pairing, group, first..next, &mut open);
+        if pairing.groups[group].messages.len() > 1 {
+            nearest(draft, pairing, group);
+        }
         if open.len() > before {
             without_id(draft, pairing, group, &mut open, before);
         }
@@ -70,6 +75,39 @@ fn by_id(
         match key.and_then(|key| waiting.get_mut(&key)).and_then(VecDeque::pop_front) {
             Some(call) => join(draft, pairing, call, answer),
             None => open.push(answer),
+        }
+    }
+}
+
+/// Where messages of a turn use an id again and there are too few answers, those behind the last
+/// message are its own.
+fn nearest(draft: &Draft<'_>, pairing: &mut Pairing, group: usize) {
+    let mut same: HashMap<_, Vec<usize>> = HashMap::new();
+    for call in pairing.groups[group].calls.clone() {
+        if let Some(key) = call_key(draft, pairing.calls[call].part) {
+            same.entry(key).or_default().push(call);
+        }
+    }
+    for calls in same.into_values().filter(|calls| calls.len() > 1) {
+        let answers: Vec<usize> =
+            calls.iter().filter_map(|&call| pairing.calls[call].answer).collect();
+        if answers.is_empty() || answers.len() == calls.len() {
+            continue;
+        }
+        for &call in &calls {
+            pairing.calls[call].answer = None;
+        }
+        let of_message = |one: &usize, other: &usize| {
+            pairing.calls[*one].message == pairing.calls[*other].message
+        };
+        let mut wanted: Vec<usize> = Vec::new();
+        for own in calls.chunk_by(of_message).rev() {
+            let room = answers.len() - wanted.len();
+            wanted.extend(own.iter().take(room));
+        }
+        wanted.sort_unstable();
+        for (call, answer) in wanted.into_iter().zip(answers) {
+            join(draft, pairing, call, answer);
         }
     }
 }
@@ -159,31 +197,55 @@ pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
     }
 }
 
+/// Turns that are looked at for an open call of a name.
+const TURNS: usize = 64;
+
 /// Where ids are optional, an answer that stands apart is recognised by its name: in the last turn
-/// before it, or the next one behind it.
+/// before it that still waits for one, or the next one behind it.
 pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
-    let mut open: HashMap<(usize, &str), VecDeque<usize>> = HashMap::new();
+    // By name: the turns that wait, in order, with their open calls.
+    let mut open: HashMap<&str, Vec<(usize, VecDeque<usize>)>> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
         let name = call_at(draft, call.part).and_then(|call| call.name.as_deref());
-        if let (None, Some(name)) = (call.answer, name) {
-            open.entry((call.group, name)).or_default().push_back(index);
+        let (None, Some(name)) = (call.answer, name) else { continue };
+        let turns = open.entry(name).or_default();
+        match turns.last_mut().filter(|(group, _)| *group == call.group) {
+            Some((_, calls)) => calls.push_back(index),
+            None => turns.push((call.group, VecDeque::from([index]))),
         }
     }
     for answer in 0..pairing.answers.len() {
         let PairedAnswer { message, part, fate } = pairing.answers[answer];
         let Kind::Answer(outline) = &draft.parts[part].kind else { continue };
         let Some(name) = outline.name.as_deref().filter(|_| fate == Fate::Orphan) else { continue };
+        let Some(turns) = open.get_mut(name) else { continue };
         let next = pairing.groups.partition_point(|group| group.messages.start <= message);
-        let found = [next.checked_sub(1), Some(next)].into_iter().flatten().find_map(|group| {
-            let queue = open.get_mut(&(group, name))?;
-            let fits = |&call: &usize| {
-                let id = call_at(draft, pairing.calls[call].part).and_then(|call| call.id.as_ref());
-                id.is_none() || outline.id.is_none()
-            };
-            if queue.front().is_some_and(fits) { queue.pop_front() } else { None }
-        });
-        if let Some(call) = found {
-            join(draft, pairing, call, answer);
+        let behind = turns.partition_point(|(group, _)| *group < next);
+        let waits = |turn: &(usize, VecDeque<usize>)| {
+            let call = turn.1.front().and_then(|&call| call_at(draft, pairing.calls[call].part));
+            call.is_some_and(|call| call.id.is_none() || outline.id.is_none())
+        };
+        let before = (0..behind).rev().take(TURNS).find(|&at| waits(&turns[at]));
+        let later = turns.get(behind).filter(|turn| turn.0 == next && waits(turn)).map(|_| behind);
+        let Some(at) = before.or(later) else { continue };
+        let Some(call) = turns.get_mut(at).and_then(|(_, calls)| calls.pop_front()) else {
+            continue;
+        };
+        let newer = next.checked_sub(1).filter(|_| before.is_some());
+        match newer.and_then(|group| answered_in(draft, pairing, group, name)) {
+            Some(newer) if newer > call => hand_down(draft, pairing, [call, newer], answer),
+            _ => join(draft, pairing, call, answer),
         }
     }
+}
+
+/// The last call of a turn that has this name, no id, and an answer.
+fn answered_in(draft: &Draft<'_>, pairing: &Pairing, group: usize, name: &str) -> Option<usize> {
+    let mut calls = pairing.groups.get(group)?.calls.clone().rev().take(TURNS);
+    calls.find(|&call| {
+        let called = call_at(draft, pairing.calls[call].part);
+        pairing.calls[call].answer.is_some()
+            && called
+                .is_some_and(|called| called.id.is_none() && called.name.as_deref() == Some(name))
+    })
 }

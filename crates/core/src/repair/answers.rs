@@ -6,12 +6,13 @@ use super::{
     work::Work,
 };
 use crate::{
-    draft::{Content, Draft, Role},
+    draft::{Content, Draft, Layout, Role},
     pair::{Fate, Pairing, call_at},
 };
 
 /// Puts every answer where it was decided. Answers keep their bytes; quotes follow the run of
-/// answers they stood in, so that the run stays whole.
+/// answers they stood in, so that the run stays whole. Where answers are chat messages, a turn that
+/// receives one is told as several: each calling message, directly followed by its own answers.
 pub(super) fn relocate<'a>(
     work: &mut Work<'_, 'a>,
     draft: &Draft<'a>,
@@ -81,7 +82,21 @@ pub(super) fn relocate<'a>(
             }
             home.extend(received);
             home.sort_by_key(|(call, _)| *call);
-            slots.extend(home.into_iter().map(|(_, slot)| slot));
+            let mut home = home.into_iter().peekable();
+            // Each message of the turn is followed by its own answers.
+            if draft.layout() == Layout::Chat {
+                let messages = slots.split_off(slots.len().saturating_sub(turn.messages.len()));
+                for (message, slot) in turn.messages.clone().zip(messages) {
+                    slots.push(slot);
+                    let own = |call: usize| pairing.calls.get(call).map(|call| call.message);
+                    while let Some((_, answer)) =
+                        home.next_if(|(call, _)| own(*call) == Some(message))
+                    {
+                        slots.push(answer);
+                    }
+                }
+            }
+            slots.extend(home.map(|(_, slot)| slot));
             at = at.max(turn.home.end);
         }
     }

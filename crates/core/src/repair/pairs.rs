@@ -7,7 +7,10 @@ use super::{Patch, Piece, Source, answers, blocks, work::Work};
 use crate::{
     check::{frontier, shown},
     draft::{Answer, Call, Draft, Kind, Layout, Output, Part, Text},
-    pair::{Fate, PairedAnswer, Pairing, call_at, is_invented, join, says_nothing_new},
+    pair::{
+        Fate, PairedAnswer, Pairing, call_at, is_hollow, is_invented, last_turn, prefer_real,
+        says_nothing_new,
+    },
     placeholder,
     policy::{Orphans, Unanswered},
     profile::Profile,
@@ -60,20 +63,6 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
     }
 }
 
-/// A real answer beats a placeholder, wherever it stands.
-fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
-    for second in 0..pairing.answers.len() {
-        let Fate::Duplicate(call) = pairing.answers[second].fate else { continue };
-        let Some(first) = pairing.calls[call].answer else { continue };
-        let (old, new) = (pairing.answers[first], pairing.answers[second]);
-        if !is_invented(draft, old.part) || is_invented(draft, new.part) {
-            continue;
-        }
-        pairing.answers[first].fate = Fate::Duplicate(call);
-        join(draft, pairing, call, second);
-    }
-}
-
 fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decisions {
     let anywhere = draft.layout() == Layout::Items
         && !matches!(work.question.profile, Profile::Deepseek | Profile::Strict);
@@ -117,7 +106,8 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
         Vec::new()
     };
     let live = running.clone().any(|call| pairing.calls[call].answer.is_none());
-    let turn = pairing.groups.last().filter(|_| live).map(|group| group.messages.start);
+    let turn = pairing.groups.get(last_turn(pairing).start).filter(|_| live);
+    let turn = turn.map(|group| group.messages.start);
     Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent, running: turn }
 }
 
@@ -168,6 +158,9 @@ fn removed(draft: &Draft<'_>, answer: &PairedAnswer, name: &str) -> String {
     match answer.fate {
         Fate::Duplicate(_) if is_invented(draft, answer.part) => {
             format!("placeholder answer {name} is removed: there is another answer")
+        }
+        Fate::Duplicate(_) if is_hollow(draft, answer.part) => {
+            format!("empty answer {name} is removed: there is another answer")
         }
         Fate::Duplicate(_) => format!("second answer {name} is removed"),
         _ => format!("answer {name} is removed"),

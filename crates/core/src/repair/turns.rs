@@ -3,11 +3,11 @@
 use super::{Slot, order, work::Work};
 use crate::{
     draft::{Content, Draft, Kind, Layout, Marks, Role, Wire},
-    pair::call_at,
+    pair::{Pairing, call_at},
     placeholder,
     profile::{Profile, answers_alone},
     report::Strategy,
-    rules::RuleSet,
+    rules::{RuleSet, split_turn},
 };
 
 /// FW106, FW406, FW402, FW404, FW401, FW403 and FW405.
@@ -37,6 +37,9 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
 /// its answers instead, so that every message keeps its bytes.
 pub(super) fn join_turns(work: &mut Work<'_, '_>) {
     let (draft, pairing) = work.paired();
+    if draft.layout() == Layout::Items {
+        return part_items(work, &draft, &pairing);
+    }
     if !pairing.groups.iter().any(|group| group.messages.len() > 1) {
         return;
     }
@@ -92,6 +95,39 @@ pub(super) fn join_turns(work: &mut Work<'_, '_>) {
             (Strategy::Reorder, "each calling message is followed by its own answers")
         };
         work.note(106, strategy, place, ids, note.to_owned());
+    }
+    work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
+}
+
+/// Answers move in front of the text that ends the turn of their calls.
+fn part_items<'a>(work: &mut Work<'_, 'a>, draft: &Draft<'a>, pairing: &Pairing) {
+    let mut old: Vec<Option<Slot<'a>>> =
+        std::mem::take(&mut work.slots).into_iter().map(Some).collect();
+    let mut next = 0;
+    for group in &pairing.groups {
+        let mut calls = pairing.calls[group.calls.clone()].iter().peekable();
+        for cut in split_turn::cuts(draft, pairing, group) {
+            work.slots.extend(old[next..cut].iter_mut().filter_map(Option::take));
+            next = cut;
+            let mut answers = Vec::new();
+            while let Some(call) = calls.next_if(|call| call.message < cut) {
+                let at = call.answer.map(|answer| pairing.answers[answer].message);
+                answers.extend(at.filter(|at| group.home.contains(at)));
+            }
+            answers.sort_unstable();
+            let ids: Vec<String> = answers
+                .iter()
+                .flat_map(|&at| draft.parts_of(&draft.messages[at]))
+                .filter_map(|part| match &part.kind {
+                    Kind::Answer(answer) => answer.id.as_deref().map(str::to_owned),
+                    _ => None,
+                })
+                .collect();
+            work.slots.extend(answers.into_iter().filter_map(|at| old[at].take()));
+            let place = work.slots.len().saturating_sub(1);
+            let note = "answers stand before the text behind their calls".to_owned();
+            work.note(106, Strategy::Reorder, place, ids, note);
+        }
     }
     work.slots.extend(old[next..].iter_mut().filter_map(Option::take));
 }

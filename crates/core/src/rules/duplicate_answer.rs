@@ -8,7 +8,7 @@ use crate::{
     report::{Fix, Strategy},
 };
 use crate::{
-    pair::{Fate, is_invented, says_nothing_new},
+    pair::{Fate, replaces, says_nothing_new},
     policy::Orphans,
 };
 
@@ -38,8 +38,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         let kept = view.question.policy.orphans == Orphans::Quote
             && !says_nothing_new(view.draft, view.pairing, paired.part, call);
         let first = view.pairing.calls[call].answer.map(|first| view.pairing.answers[first].part);
-        let replaces = first.is_some_and(|first| is_invented(view.draft, first))
-            && !is_invented(view.draft, paired.part);
+        let replaces = first.is_some_and(|first| replaces(view.draft, first, paired.part));
         let fix = Fix::safe(match (replaces, kept) {
             (true, _) => Strategy::Recover,
             (false, true) => Strategy::Quote,

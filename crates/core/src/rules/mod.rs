@@ -12,7 +12,7 @@ mod orphan_answer;
 mod displaced_answer;
 mod duplicate_answer;
 mod split_answers;
-mod split_turn;
+pub(crate) mod split_turn;
 mod name_mismatch;
 pub(crate) mod too_many_calls;
 mod duplicate_call_id;

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "reused-call-id",
     summary: "an id that an earlier turn used already",
     explain: include_str!("reused_call_id.md"),
-    applies: &[(Anthropic, Sure), (Strict, Sure)],
+    applies: &[(Strict, Sure)],
     layouts: &[Chat, Blocks, Items],
     needs: Facts::ALWAYS,
     check,

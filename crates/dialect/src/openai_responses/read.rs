@@ -8,7 +8,7 @@ use foxwedge_core::{
 
 use crate::{
     anthropic,
-    json::{Scan, Scanner},
+    json::{Scan, Scanner, says},
     outline::{
         Once, Reader, free_text, fullness, output, role, string, string_arguments, text, unknown,
         word,
@@ -75,7 +75,33 @@ struct Fields<'a> {
     output: Option<(Output, Span)>,
     content: Content,
     encrypted: bool,
+    runs: Runner,
     other: Marks,
+}
+
+/// Who runs a tool, as far as its item says.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Runner {
+    /// It does not say.
+    #[default]
+    Unknown,
+    /// The client.
+    Client,
+    /// The provider.
+    Provider,
+}
+
+impl Fields<'_> {
+    /// Whether the provider runs the tool of this item itself: nobody has to answer, and an
+    /// output beside it is the provider's own.
+    fn is_hosted(&self, family: Family) -> bool {
+        match (family, self.runs) {
+            (_, Runner::Provider) => true,
+            // Only a client needs an id to answer to.
+            (Family::ToolSearch, Runner::Unknown) => !self.has_call_id,
+            _ => false,
+        }
+    }
 }
 
 /// Reads one item.
@@ -141,6 +167,22 @@ fn field<'a>(
                 anthropic::body(scan, reader, block)?
             } else {
                 scan.skip().map(|_| Content::Other)?
+            };
+        }
+        b"execution" => {
+            fields.runs = match string(scan)?.map(|word| word.text(source)).as_deref() {
+                None => Runner::Unknown,
+                Some("client") => Runner::Client,
+                Some(_) => Runner::Provider,
+            };
+        }
+        // A shell in a container of the provider; a local one is the client's.
+        b"environment" => {
+            let value = scan.skip()?;
+            fields.runs = match says(source, value, "type").as_deref() {
+                None => Runner::Unknown,
+                Some("local") => Runner::Client,
+                Some(_) => Runner::Provider,
             };
         }
         b"encrypted_content" => {
@@ -211,6 +253,13 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
             Some(Role::Unknown) | None => Role::Unknown,
             Some(role) => role,
         },
+        Some(Sort::Call(family) | Sort::Answer(family)) if fields.is_hosted(family) => {
+            // The id is noted, as outputs may only say by it whose they are.
+            let called = matches!(kind.map(sort), Some(Sort::Call(_))) && fields.call_id.is_some();
+            let hosted = if called { Kind::ServerCall(fields.call_id) } else { Kind::Other };
+            builder.part(span, hosted);
+            Role::Assistant
+        }
         Some(Sort::Call(family)) => {
             call(builder, span, family, fields);
             Role::Assistant
@@ -263,7 +312,7 @@ fn call<'a>(
     family: Family,
     fields: Fields<'a>,
 ) {
-    // A search that the server runs itself has no id to answer.
+    // Nobody could answer a search without an id.
     if family == Family::ToolSearch && !fields.has_call_id {
         builder.part(span, Kind::Other);
         return;
@@ -280,7 +329,7 @@ fn call<'a>(
         family,
         arguments,
         signed: false,
-        typed: true,
+        typed: family != Family::ToolSearch || fields.runs != Runner::Unknown,
     };
     builder.part(span, Kind::Call(call));
 }

@@ -62,7 +62,10 @@ fn of_call(call: &Call) -> Value {
             fields.push(("operation", Some(json!({"type": "delete_file", "path": "a"}))));
         }
         "computer_call" => fields.push(("action", Some(json!({"type": "screenshot"})))),
-        _ => fields.push(("arguments", Some(json!({"query": "fox"})))),
+        _ => fields.extend([
+            ("arguments", Some(json!({"query": "fox"}))),
+            ("execution", Some(json!("client"))),
+        ]),
     }
     object(fields)
 }

@@ -29,7 +29,7 @@ fn duplicate_call_id(case: &Case<'_>) -> Vec<String> {
 }
 
 fn reused_call_id(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Anthropic, Strict]) {
+    if !case.under(&[Strict]) {
         return Vec::new();
     }
     let used = |call: &Call<'_>, other: &Call<'_>| other.id == call.id && other.group < call.group;

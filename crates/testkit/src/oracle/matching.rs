@@ -93,7 +93,99 @@ impl<'a> Matching<'a> {
             }
         }
         matching.the_only_ones();
+        matching.searches();
+        matching.nearest();
+        matching.part_turns(reading);
         matching
+    }
+
+    /// The output of a function answers a search, too.
+    fn searches(&mut self) {
+        for index in 0..self.answers.len() {
+            let answer = &self.answers[index];
+            let free = matches!(answer.fate, Fate::Orphan | Fate::Duplicate);
+            if answer.id.is_none() || answer.family != "function_call" || !free {
+                continue;
+            }
+            let (id, at) = (answer.id, answer.position);
+            let open = |call: &Call<'a>| {
+                call.family == "tool_search_call" && call.id == id && !call.answered
+            };
+            let before = self.calls.iter().rposition(|call| open(call) && call.position < at);
+            if let Some(call) = before.or_else(|| self.calls.iter().position(open)) {
+                self.settle(index, Fate::Of(call));
+            }
+        }
+    }
+
+    /// Where a row of calling messages has one id several times and too few answers, the last
+    /// messages have them.
+    fn nearest(&mut self) {
+        for later in (0..self.calls.len()).rev() {
+            let free = |it: &Call<'a>| it.id.is_some() && !it.answered;
+            if !free(&self.calls[later]) {
+                continue;
+            }
+            let (call, homes) = (&self.calls[later], &self.groups[self.calls[later].group]);
+            let earlier = (0..later).rev().find(|at| {
+                let other = &self.calls[*at];
+                let twin = other.id == call.id && other.family == call.family;
+                let before = other.group == call.group && other.position.0 < call.position.0;
+                let home = self.answers.iter().any(|answer| {
+                    let at_home = homes.home.contains(&answer.position.0)
+                        || homes.late.contains(&answer.position.0);
+                    answer.fate == Fate::Of(*at) && at_home
+                });
+                twin && before && home
+            });
+            let Some(earlier) = earlier else { continue };
+            for answer in &mut self.answers {
+                if answer.fate == Fate::Of(earlier) {
+                    answer.fate = Fate::Of(later);
+                }
+            }
+            self.calls[earlier].answered = false;
+            self.calls[later].answered = true;
+        }
+    }
+
+    /// In a row of calling messages, the first ones stand for themselves until one of them has an
+    /// answer behind the row.
+    fn part_turns(&mut self, reading: &Reading<'a>) {
+        if reading.layout == Layout::Items {
+            return;
+        }
+        let mut groups = Vec::new();
+        for group in std::mem::take(&mut self.groups) {
+            let answered_there = |message: usize| {
+                self.answers.iter().any(|answer| {
+                    let at = answer.position.0;
+                    let Fate::Of(call) = answer.fate else { return false };
+                    let own = self.calls.get(call).is_some_and(|it| it.position.0 == message);
+                    own && (group.home.contains(&at) || group.late.contains(&at))
+                })
+            };
+            let end = group.messages.end;
+            let mut rest = group.messages.clone();
+            while rest.len() > 1 && !answered_there(rest.start) {
+                let alone = rest.start..rest.start + 1;
+                groups.push(Group { messages: alone, home: 0..0, late: 0..0 });
+                rest.start += 1;
+            }
+            groups.push(Group { messages: rest.start..end, ..group });
+        }
+        for call in &mut self.calls {
+            let at = call.position.0;
+            let own = groups.iter().position(|group| group.messages.contains(&at));
+            call.group = own.unwrap_or(call.group);
+        }
+        self.groups = groups;
+    }
+
+    /// The groups that nothing but other calling messages parts from the last one.
+    pub(super) fn is_last(&self, group: usize) -> bool {
+        let between = self.groups.get(group..).unwrap_or(&[]);
+        between.windows(2).all(|pair| pair[0].messages.end == pair[1].messages.start)
     }
 
     /// The call an answer belongs to.
@@ -154,7 +246,12 @@ impl<'a> Matching<'a> {
             return Fate::Orphan;
         };
         let open = |call: &Call<'a>| !call.answered && call.group == group && earlier(&call);
-        self.calls.iter().position(open).map_or(Fate::Duplicate, Fate::Of)
+        if let Some(call) = self.calls.iter().position(open) {
+            return Fate::Of(call);
+        }
+        // What is too much for the newest turn belongs to an older one.
+        let older = |call: &Call<'a>| !call.answered && earlier(&call);
+        self.calls.iter().rposition(older).map_or(Fate::Duplicate, Fate::Of)
     }
 
     /// One open call and one answer at its home, one of them without an id: they belong together.

@@ -17,18 +17,18 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn unanswered_call(case: &Case<'_>) -> Vec<String> {
-    let last = case.matching.groups.len().checked_sub(1);
     let open_tail = case.tail_pending && only_answers_follow(case);
-    let exempt = |group: usize| open_tail && Some(group) == last;
+    let exempt = |group: usize| open_tail && case.matching.is_last(group);
     case.calls(|call| !call.answered && !exempt(call.group))
 }
 
 /// Where the answers of a turn begin that still has open calls, if its tail is pending.
 pub(super) fn running_turn(case: &Case<'_>) -> Option<usize> {
-    let last = case.matching.groups.len().checked_sub(1)?;
-    let open = case.matching.calls.iter().any(|call| call.group == last && !call.answered);
+    let last = case.matching.groups.last()?;
+    let running = |group: usize| case.matching.is_last(group);
+    let open = case.matching.calls.iter().any(|call| running(call.group) && !call.answered);
     let live = open && case.tail_pending && only_answers_follow(case);
-    live.then(|| case.matching.groups[last].messages.end)
+    live.then_some(last.messages.end)
 }
 
 fn only_answers_follow(case: &Case<'_>) -> bool {
@@ -71,13 +71,38 @@ fn split_answers(case: &Case<'_>) -> Vec<String> {
 }
 
 fn split_turn(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[Gemini, Bedrock, Mistral, Deepseek, Strict])
-        || case.reading.layout == Layout::Items
-    {
+    if case.reading.layout == Layout::Items {
+        return text_in_turn(case);
+    }
+    if !case.under(&[Bedrock, Mistral, Deepseek, Strict]) {
         return Vec::new();
     }
     let split = case.matching.groups.iter().filter(|group| group.messages.len() >= 2);
     split.map(|group| format!("[{}]", group.messages.start)).collect()
+}
+
+/// A text of the model behind a call, and the output of that call behind the text.
+fn text_in_turn(case: &Case<'_>) -> Vec<String> {
+    if !case.under(&[Deepseek, Strict]) {
+        return Vec::new();
+    }
+    let items = &case.reading.messages;
+    case.answers(|answer| {
+        let Some(call) = case.matching.call_of(answer) else { return false };
+        let says = |at: usize| {
+            let item = &items[at];
+            let words = match super::reading::field(item.value, "content") {
+                Some(serde_json::Value::Array(parts)) => parts.iter().any(|part| {
+                    let kind = super::reading::text(part, "type");
+                    ["input_text", "output_text", "text"].iter().any(|it| kind == Some(*it))
+                }),
+                Some(content) => content.is_string(),
+                None => false,
+            };
+            item.role == Role::Assistant && item.has(Kind::Text) && words
+        };
+        at_home(case, answer) && (call.position.0 + 1..answer.position.0).any(says)
+    })
 }
 
 fn name_mismatch(case: &Case<'_>) -> Vec<String> {
@@ -95,7 +120,10 @@ fn too_many_calls(case: &Case<'_>) -> Vec<String> {
         return Vec::new();
     }
     let live = running_turn(case).is_some();
-    let running = case.matching.groups.last().filter(|_| live).map(|group| group.messages.clone());
+    let first = (0..case.matching.groups.len()).find(|group| case.matching.is_last(*group));
+    let first = first.map(|first| case.matching.groups[first].messages.start);
+    let last = case.matching.groups.last().map(|group| group.messages.end);
+    let running = first.zip(last).filter(|_| live).map(|(first, last)| first..last);
     case.messages(|index| {
         let message = &case.reading.messages[index];
         if running.as_ref().is_some_and(|running| running.contains(&index)) {

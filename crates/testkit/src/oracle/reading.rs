@@ -99,7 +99,11 @@ impl<'a> Reading<'a> {
             object.contains_key(key) && object.keys().any(|other| other != key)
         });
         let elements = list.map_or(&[][..], Vec::as_slice);
-        let messages = elements.iter().map(|value| Message::new(dialect, value)).collect();
+        let mut messages: Vec<Message<'a>> =
+            elements.iter().map(|value| Message::new(dialect, value)).collect();
+        if layout == Layout::Items {
+            super::items::set_hosted_apart(&mut messages);
+        }
         let stateful = continues(root, request) || (layout == Layout::Items && refers(elements));
         Self { dialect, layout, root, list, request, stateful, messages }
     }

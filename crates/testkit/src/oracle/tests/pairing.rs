@@ -17,6 +17,7 @@ pub(super) fn rows() -> Vec<Row> {
         rows.push(row(106, dialect, "strict", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
     }
     rows.push(row(106, "openai-chat", "deepseek", "u a[x y] r[x y]", "u a[x] a[y] r[x y]"));
+    rows.push(row(106, "openai-responses", "deepseek", "u a a[x] r[x]", "u a[x] a r[x]"));
     rows.push(row(106, "openai-chat", "deepseek", "u a a[x] r[x]", "u a[x] a[y] r[y] r[x]"));
     let answer = |name: &str| {
         format!(r#"[$u,$c,{{"parts":[{{"functionResponse":{{"id":"callid001"{name}}}}}]}}]"#)
@@ -38,13 +39,14 @@ fn many(count: usize) -> String {
 
 #[test]
 fn shapes_break_exactly_these_rules() {
-    let table: [(&str, &str, &[u16]); 22] = [
+    let table: [(&str, &str, &[u16]); 24] = [
         ("openai-chat", "u a[x] r[x]", &[]),
         ("openai-chat", "u a[x] a[y] r[y] r[x]", &[]),
         ("openai-chat", "u a[x] a r[x]", &[103]),
         ("openai-chat", "u a[x] s r[x]", &[103]),
         ("openai-chat", "u a[x] r[x] a[x] r[x]", &[]),
-        ("openai-chat", "u a[x] u a[x] r[x] r[x]", &[101, 104]),
+        ("openai-chat", "u a[x] u a[x] r[x] r[x]", &[103]),
+        ("openai-chat", "u a[x] a[y] r[y]", &[101]),
         ("openai-chat", "u a[x x] r[x x]", &[201]),
         ("openai-chat", "u r[x] a[x] r[x]", &[102]),
         ("openai-responses", "u a[x] u r[x]", &[]),
@@ -54,10 +56,11 @@ fn shapes_break_exactly_these_rules() {
         ("anthropic", "u a[x] a r[x]", &[103]),
         ("anthropic", "u a[x y] r[x] r[y]", &[105]),
         ("anthropic", "u a[x] a a[y] r[x y]", &[103]),
-        ("anthropic", "u a[x] r[x] a[x] r[x]", &[202]),
-        ("anthropic", "u a[x] u a[x] r[x x]", &[101, 104, 202]),
+        ("anthropic", "u a[x] r[x] a[x] r[x]", &[]),
+        ("anthropic", "u a[x] u a[x] r[x x]", &[103]),
         ("gemini", "u a[x y] r[y x]", &[]),
-        ("gemini", "u a[x] a[y] r[x y]", &[106]),
+        ("gemini", "u a[x] a[y] r[x y]", &[]),
+        ("gemini", "u a[x] a[y] r[y]", &[101, 402]),
         ("gemini", "u a a[y] r[y]", &[402]),
         ("bedrock", "u a[x] r[x] u", &[402]),
         ("bedrock", "u a[x] u r[x]", &[105, 402]),

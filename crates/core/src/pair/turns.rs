@@ -1,0 +1,65 @@
+//! Which of the neighbouring messages that call are one turn.
+
+use std::ops::Range;
+
+use super::{Fate, Group, Pairing};
+use crate::draft::{Draft, Layout};
+
+/// Parts what is not one turn. Neighbouring messages that call are one turn if their answers stand
+/// behind the last of them. The first ones, as long as none of their calls has its answer there, are
+/// turns of their own: what is answered late or never was not called together with the rest.
+pub(super) fn part(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let whole = |group: &Group| group.messages.len() < 2;
+    if draft.layout() == Layout::Items || pairing.groups.iter().all(whole) {
+        return;
+    }
+    let mut groups = Vec::with_capacity(pairing.groups.len());
+    for mut group in std::mem::take(&mut pairing.groups) {
+        let mut calls = group.calls.clone();
+        let mut first = group.messages.start;
+        while first + 1 < group.messages.end {
+            let own = calls.clone().take_while(|&call| pairing.calls[call].message == first);
+            let own = calls.start..calls.start + own.count();
+            if own.clone().any(|call| is_home(pairing, call)) {
+                break;
+            }
+            calls.start = own.end;
+            first += 1;
+            let home = first..first;
+            groups.push(Group {
+                messages: first - 1..first,
+                spill: home.clone(),
+                home,
+                calls: own,
+            });
+        }
+        group.messages.start = first;
+        group.calls = calls;
+        groups.push(group);
+    }
+    for (index, group) in groups.iter().enumerate() {
+        for call in &mut pairing.calls[group.calls.clone()] {
+            call.group = index;
+        }
+    }
+    pairing.groups = groups;
+}
+
+fn is_home(pairing: &Pairing, call: usize) -> bool {
+    let answer = pairing.calls[call].answer.map(|answer| pairing.answers[answer].fate);
+    matches!(answer, Some(Fate::Home(_) | Fate::Split(_)))
+}
+
+/// The last messages that call, with nothing between them (indices into [`Pairing::groups`]): the
+/// calls of the last turn, and of those directly before it.
+pub(crate) fn last_turn(pairing: &Pairing) -> Range<usize> {
+    let mut first = pairing.groups.len();
+    while let Some(before) = first.checked_sub(1).and_then(|at| pairing.groups.get(at)) {
+        let next = pairing.groups.get(first);
+        if next.is_some_and(|next| before.messages.end != next.messages.start) {
+            break;
+        }
+        first -= 1;
+    }
+    first..pairing.groups.len()
+}
