@@ -325,7 +325,7 @@ fn preflight(headers: &HeaderMap) -> Reply {
 /// What every reply carries.
 fn stamp(headers: &mut HeaderMap, id: &str, page: Option<HeaderValue>, need: Need) {
     const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
-                           x-foxwedge-session, x-foxwedge-match, retry-after";
+                           x-foxwedge-session, x-foxwedge-match, x-should-retry, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(HeaderName::from_static(request_id::NAME), id);
     }

@@ -235,7 +235,7 @@ impl Handle {
     fn keep_results(&self, answers: &[Answer]) {
         let mut shown = self.shown();
         for answer in answers {
-            let open = shown.open.iter().any(|call| *call == answer.call);
+            let open = shown.open.contains(&answer.call);
             if open && shown.heard.iter().all(|(call, _)| *call != answer.call) {
                 shown.heard.push((answer.call.clone(), digest(answer)));
             }

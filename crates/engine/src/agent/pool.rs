@@ -131,19 +131,15 @@ impl Pool {
             return None;
         }
         let state = self.lock();
-        let mut best: Option<((bool, Option<usize>, usize), &Arc<Handle>)> = None;
-        for handle in state.found().filter(|handle| *handle.owner == *owner) {
-            if !handle.wants(answers.iter().map(|answer| &**answer)) {
-                continue;
-            }
+        let of_owner = state.found().filter(|handle| *handle.owner == *owner);
+        let wants = of_owner.filter(|handle| handle.wants(answers.iter().map(|answer| &**answer)));
+        let fits = wants.filter_map(|handle| {
             let seen = handle.seen(chain);
-            let rank = (named == Some(&*handle.session), seen, handle.heard());
-            if best.is_none_or(|(before, _)| rank > before)
-                && seen.is_none_or(|seen| can_be(handle, seen))
-            {
-                best = Some((rank, handle));
-            }
-        }
+            let can = seen.is_none_or(|seen| can_be(handle, seen));
+            can.then(|| ((named == Some(&*handle.session), seen, handle.heard()), handle))
+        });
+        // Of those that are alike, the one that waits longest.
+        let best = fits.reduce(|best, next| if next.0 > best.0 { next } else { best });
         best.map(|(_, handle)| handle.clone())
     }
 

@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_name_is_no_mark_of_a_retry_and_part_of_every_fingerprint() {
-        let table: [(&[(&str, &str)], Repeated, RequestOrigin); 9] = [
+        type Row<'r> = (&'r [(&'r str, &'r str)], Repeated, RequestOrigin);
+        let table: [Row<'_>; 9] = [
             (&[], Repeated::No, RequestOrigin::Anonymous),
             (&[("x-session-id", "a")], Repeated::No, RequestOrigin::Declared),
             (&[("x-session-id", "b")], Repeated::No, RequestOrigin::Declared),

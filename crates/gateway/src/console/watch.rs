@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_engine::{Face, Noted, Told};
+use foxwedge_engine::{Action, Face, Noted, Told};
 use http::StatusCode;
 use tokio::sync::watch;
 
@@ -132,7 +132,12 @@ impl Entry {
             session: text(&told.session),
             run: told.run.clone(),
             matched: told.matched,
-            action: told.action.map_or("failed", |action| action.name()),
+            action: match told.action {
+                // Nothing was done about it, and it did not pass either.
+                None => "failed",
+                Some(Action::None) if !seen.status.is_success() => "failed",
+                Some(action) => action.name(),
+            },
             findings: told.findings.clone(),
             trouble: told.trouble,
             status: seen.status,

@@ -235,3 +235,26 @@ async fn memory_is_bounded_and_what_fell_out_is_said() {
     until(&mut stream, &mut heard, "event: missed").await;
     server.end().await;
 }
+
+#[tokio::test]
+async fn an_error_of_an_upstream_has_not_passed() {
+    let server = Server::usual().await;
+    let to = server.address;
+    for status in ["429", "500", "503"] {
+        let body = CHAT.replace("scripted", &format!("scripted?status={status}"));
+        assert_eq!(chat(to, TOKEN, &body).await.status.to_string(), status);
+    }
+    assert_eq!(chat(to, TOKEN, CHAT).await.status, 200);
+    let all = rows(to, TOKEN, "", 4).await;
+    let told_of = |row: &Value| format!("{} {} {}", row["status"], row["action"], row["trouble"]);
+    assert_eq!(
+        all.iter().map(told_of).collect::<Vec<_>>(),
+        [
+            "200 \"none\" null",
+            "503 \"failed\" \"upstream\"",
+            "500 \"failed\" \"upstream\"",
+            "429 \"failed\" \"upstream\"",
+        ]
+    );
+    server.end().await;
+}
