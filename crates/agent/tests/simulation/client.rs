@@ -115,6 +115,11 @@ impl Client {
             answered: Vec::new(),
         };
         let mut answers = self.listed.clone();
+        // It may have answered some, and the reply to that was lost with the agent.
+        answers.retain(|call| self.owed.contains(call));
+        if answers.is_empty() {
+            answers.clone_from(&self.owed);
+        }
         dice.shuffle(&mut answers);
         match dice.below(20) {
             0 => answers.clear(),

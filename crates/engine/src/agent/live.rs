@@ -127,8 +127,13 @@ impl Live {
                 }
             }
             Next::Command(Some(Command::Check { tail, done })) => {
+                let check = self.talk.check(&tail);
+                if check.fault.is_none() {
+                    // Its answers are on their way: they are in time.
+                    self.state.handed = Instant::now();
+                }
                 // Whoever does not wait for it does not need it.
-                let _ = done.send((self.talk.check(&tail), tail));
+                let _ = done.send((check, tail));
             }
             Next::Command(Some(Command::Request(asking))) => self.request(*asking),
             Next::Command(Some(Command::Decide { ticket, decision, done })) => {
