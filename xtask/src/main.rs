@@ -7,6 +7,7 @@ mod ci;
 mod tidy;
 mod generate;
 mod laws;
+mod growth;
 mod chaos;
 mod bench;
 mod transcript;
@@ -46,6 +47,9 @@ usage: cargo xtask <task>
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs] [--seed S] [--dialect D] [--profile P] [--threads T]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
+  growth [--shape WORDS] [--megabytes N] [--debug]
+                      hostile documents and session files, each four times as large: what a check and a repair compute
+                      has to grow with the bytes
   chaos [kills|cuts|flips|power|faults|race|cluster|gateway|streams]… [--rounds N] [--seed S]
                       processes killed, files damaged, disks without power, clusters in trouble, gateways killed under
                       load; see docs/runs/reliability.md and docs/gateway/reliability.md
@@ -79,6 +83,7 @@ fn main() -> ExitCode {
         ["console", rest @ ..] => console::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
+        ["growth", rest @ ..] => growth::run(rest),
         ["chaos", rest @ ..] => chaos::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["agents", rest @ ..] => agents::run(rest),

@@ -6,11 +6,11 @@
 //! there. Here the walk is made, the pieces of a reply are put together, and answers beside the
 //! path are brought back onto it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
-    draft::{Draft, Flaw, Kind, Role, Text},
-    report::{Fix, Severity, Strategy},
+    draft::{Draft, Flaw, FlawText, Kind, Role, Text},
+    report::{Fix, LISTED, Severity, Strategy},
     span::Span,
 };
 
@@ -130,10 +130,12 @@ pub fn chain<'a>(
     walk::carry(&mut state, carried);
     units::build(&mut state);
     units::recover(&mut state);
+    units::settle(&mut state);
     // Large files have many records: what is not needed any more goes before messages are made.
     (state.ids, state.others, state.calls) = Default::default();
     let mut composed = compose::compose(&state);
     if lost::find(&mut state, &composed) {
+        units::settle(&mut state);
         composed = compose::compose(&state);
     }
     compose::finish(state, composed)
@@ -184,7 +186,11 @@ struct State<'s, 'a> {
     calls: HashMap<(usize, &'s str), (u32, u32, u32)>,
     /// The unit of each record; [`NONE`] if it has none.
     unit: Vec<u32>,
+    /// In which list of its unit each record stands.
+    listed: Vec<Option<units::Place>>,
     flaws: Vec<(u32, Flaw)>,
+    /// For each rule the flaws that say something.
+    spoken: HashMap<u16, VecDeque<usize>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -204,7 +210,9 @@ impl<'s, 'a> State<'s, 'a> {
             units: Vec::new(),
             calls: HashMap::new(),
             unit: vec![NONE; links.len()],
+            listed: vec![None; links.len()],
             flaws: Vec::new(),
+            spoken: HashMap::new(),
         };
         for (index, link) in (0..).zip(links) {
             let standing = match link.id {
@@ -310,9 +318,19 @@ impl<'s, 'a> State<'s, 'a> {
         strategy: Strategy,
     ) {
         let span = self.link(record).span;
-        let severity = Severity::Warning;
-        let flaw =
-            Flaw { code, severity, message: 0, span, ids, what, mend, fix: Fix::safe(strategy) };
+        let spoken = self.spoken.entry(code).or_default();
+        // The path is walked from its end: of its flaws those are listed that are met last.
+        let backwards = matches!(code, 701 | 704);
+        let oldest = if backwards && spoken.len() >= LISTED { spoken.pop_front() } else { None };
+        if let Some((_, flaw)) = oldest.and_then(|oldest| self.flaws.get_mut(oldest)) {
+            flaw.text = None;
+        }
+        let text = || FlawText { ids, what, mend };
+        let earlier = spoken.len();
+        let flaw = Flaw::new(code, Severity::Warning, span, Fix::safe(strategy), earlier, text);
+        if flaw.text.is_some() {
+            spoken.push_back(self.flaws.len());
+        }
         self.flaws.push((record, flaw));
     }
 }

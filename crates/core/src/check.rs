@@ -32,9 +32,30 @@ impl Question {
 
 /// Says what the profile's provider would refuse. Never fails: bad input is normal input.
 pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
+    let mut report = Report::default();
+    collect(draft, question, &mut |finding| report.push(finding));
+    report.findings.sort_by_key(|finding| (finding.at.message, finding.at.span.start));
+    report
+}
+
+/// The messages in which the rules of a question find something: all of them, each once, in order.
+pub(crate) fn places(draft: &Draft<'_>, question: &Question) -> Vec<usize> {
+    let mut places: Vec<usize> = Vec::new();
+    collect(draft, question, &mut |finding| {
+        if places.last() != Some(&finding.at.message) {
+            places.push(finding.at.message);
+        }
+    });
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// Hands over every finding, one at a time: none is kept here.
+fn collect(draft: &Draft<'_>, question: &Question, found: &mut dyn FnMut(Finding)) {
     let pairing = pair(draft);
     let view = View { draft, pairing: &pairing, question };
-    let mut notes = Notes { view: &view, rule: rules::ALL[0], report: Report::default() };
+    let mut notes = Notes { view: &view, rule: rules::ALL[0], last: None, found };
     for &rule in rules::ALL {
         if question.rules.has(rule.code)
             && rule.layouts.contains(&draft.layout())
@@ -44,9 +65,7 @@ pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
             (rule.check)(&view, &mut notes);
         }
     }
-    let mut report = notes.report;
-    report.findings.sort_by_key(|finding| (finding.at.message, finding.at.span.start));
-    report
+    notes.hand_over();
 }
 
 /// What rules look at.
@@ -125,14 +144,27 @@ pub(crate) fn assistant_runs<'v>(
     })
 }
 
-/// Collects what rules find.
+/// Takes what rules find. A finding is handed over when the next one begins, so that its rule can
+/// complete it in place; there is never more than one.
 pub(crate) struct Notes<'n, 'v, 'a> {
     view: &'n View<'v, 'a>,
     rule: &'static Rule,
-    report: Report,
+    last: Option<Finding>,
+    found: &'n mut dyn FnMut(Finding),
 }
 
 impl Notes<'_, '_, '_> {
+    fn hand_over(&mut self) {
+        if let Some(finding) = self.last.take() {
+            (self.found)(finding);
+        }
+    }
+
+    /// What the rule finds, in a few words.
+    pub(crate) fn summary(&self) -> &'static str {
+        self.rule.summary
+    }
+
     /// A finding about a message or one of its parts.
     pub(crate) fn add(
         &mut self,
@@ -141,10 +173,9 @@ impl Notes<'_, '_, '_> {
         text: String,
         fix: Fix,
     ) -> &mut Finding {
+        self.hand_over();
         let profile = self.view.profile();
-        let findings = &mut self.report.findings;
-        let at = findings.len();
-        findings.push(Finding {
+        self.last.insert(Finding {
             rule: self.rule,
             severity: self.rule.evidence(profile).map_or(Severity::Warning, Severity::from),
             message: text,
@@ -154,8 +185,7 @@ impl Notes<'_, '_, '_> {
             tool: None,
             profile,
             fix,
-        });
-        &mut findings[at]
+        })
     }
 
     /// A finding about a call.

@@ -9,11 +9,13 @@ use crate::span::Span;
 
 mod facts;
 mod flaw;
+mod surrogates;
 mod builder;
 
 pub use builder::Builder;
 pub use facts::Facts;
-pub use flaw::Flaw;
+pub use flaw::{Flaw, FlawText};
+pub use surrogates::lone_surrogates;
 
 /// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
 #[derive(Clone, Debug)]
@@ -104,7 +106,8 @@ pub struct Body<'a> {
     pub unstored: bool,
     /// Tools are declared.
     pub tools: bool,
-    /// Escapes of half a character (lone surrogates), anywhere in the document.
+    /// Strings with half characters (lone surrogates), anywhere in the document, in order: from the
+    /// first such escape of a string to its last.
     pub surrogates: Vec<Span>,
     /// What is wrong with the file around the conversation; only session files have any.
     pub flaws: Vec<Flaw>,

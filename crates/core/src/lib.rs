@@ -21,8 +21,8 @@ mod explain;
 
 pub use check::{Question, check};
 pub use draft::{
-    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, Kind, Layout,
-    Marks, Message, Output, Part, Role, Seal, Text, Wire,
+    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, FlawText, Kind,
+    Layout, Marks, Message, Output, Part, Role, Seal, Text, Wire, lone_surrogates,
 };
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
@@ -32,10 +32,13 @@ pub use placeholder::{
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile};
 pub use repair::{
-    ArgumentsFix, BodyEdits, Edit, Patch, Piece, Repair, RepairLosses, Slot, Source, Words,
-    carry_out, fresh_id, legal_name, repair,
+    ArgumentsFix, BodyEdits, Edit, EditLog, Patch, PatchCell, Piece, Repair, RepairLosses, Slot,
+    Source, Words, carry_out, fresh_id, legal_name, repair,
 };
-pub use report::{Applicability, Finding, Fix, Place, Report, Severity, Strategy};
+pub use report::{
+    Applicability, EditCount, EditCounts, Finding, FindingCount, FindingCounts, Fix, Place, Report,
+    Severity, Strategy,
+};
 pub use rules::{Rule, RuleSet};
 pub use span::Span;
 pub use transcript::Transcript;

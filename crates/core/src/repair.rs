@@ -4,17 +4,17 @@
 //! messages ([`Slot`]s), each either kept byte for byte or rewritten from [`Piece`]s, and a list
 //! of [`Edit`]s that says what was done and why. Dialects turn it back into bytes.
 
-use std::borrow::Cow;
-
 use crate::{
     check::{Question, check},
     draft::{Content, Draft, Marks, Part, Role},
-    report::{Applicability, Report, Strategy},
+    report::{Report, Strategy},
     rules::RuleSet,
     span::Span,
 };
 
 mod work;
+mod edits;
+mod patch;
 mod flaws;
 mod roles;
 mod misplaced;
@@ -33,8 +33,10 @@ mod losses;
 
 pub use compaction::{Words, carry_out};
 pub use content::legal_name;
+pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
+pub use patch::{Patch, PatchCell};
 use work::Work;
 
 /// A repaired history, as data.
@@ -43,10 +45,10 @@ pub struct Repair<'a> {
     /// The messages in their new order; none if nothing was done.
     pub slots: Vec<Slot<'a>>,
     /// What was done, in order.
-    pub edits: Vec<Edit>,
+    pub edits: EditLog,
     /// What changes around the list of messages.
     pub body: BodyEdits,
-    /// Half characters to be replaced.
+    /// Strings whose half characters are to be replaced, as in [`crate::Body::surrogates`].
     pub surrogates: Vec<Span>,
     /// What was wrong with the input.
     pub before: Report,
@@ -95,7 +97,7 @@ pub struct Piece<'a> {
     /// Where its content comes from.
     pub source: Source,
     /// What changes inside it.
-    pub patch: Patch,
+    pub patch: PatchCell,
     /// While answers move: the call it answers.
     call: usize,
 }
@@ -121,37 +123,6 @@ pub enum Source {
         /// Where the answer's content lies.
         content: Span,
     },
-}
-
-/// What changes inside a kept piece.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Patch {
-    /// A new id.
-    pub id: Option<String>,
-    /// A new name.
-    pub name: Option<String>,
-    /// Arguments spelled anew.
-    pub arguments: Option<ArgumentsFix>,
-    /// Other content for an answer: it has none, or too much.
-    pub output: Option<Cow<'static, str>>,
-    /// What an answer holds beside its content goes.
-    pub bare: bool,
-    /// The documented bypass value as thought signature.
-    pub signature: bool,
-    /// White space at the end of the text goes.
-    pub trim: bool,
-    /// Media leaves the answer; these words point to where it went.
-    pub pointer: Option<&'static str>,
-    /// The content of an answer is told in a form that the format takes.
-    pub told: bool,
-    /// A call says of which type it is.
-    pub typed: bool,
-}
-
-impl Patch {
-    fn is_empty(&self) -> bool {
-        *self == Patch::default()
-    }
 }
 
 /// How arguments are spelled anew.
@@ -245,7 +216,7 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
 fn untouched<'a>(report: Report) -> Repair<'a> {
     Repair {
         slots: Vec::new(),
-        edits: Vec::new(),
+        edits: EditLog::default(),
         body: BodyEdits::default(),
         surrogates: Vec::new(),
         before: report.clone(),
@@ -258,15 +229,8 @@ fn untouched<'a>(report: Report) -> Repair<'a> {
 /// The rules that found something we may repair.
 fn fixable(report: &Report, question: &Question) -> RuleSet {
     let mut found = RuleSet::default();
-    for finding in &report.findings {
-        let may = match finding.fix.applicability {
-            Applicability::Safe => true,
-            Applicability::Unsafe => question.policy.bold,
-            Applicability::None => false,
-        };
-        if may {
-            found.add(finding.rule.code);
-        }
+    for kind in report.counts.iter().filter(|kind| kind.is_fixable(question.policy.bold)) {
+        found.add(kind.rule.code);
     }
     found
 }

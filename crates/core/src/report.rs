@@ -6,17 +6,53 @@ use crate::{
     span::Span,
 };
 
-/// Everything found in one draft, in the order of the document.
+mod counts;
+
+pub use counts::{EditCount, EditCounts, FindingCount, FindingCounts};
+pub(crate) use counts::{LISTED, ListBudget, shorten, weight};
+
+/// Everything found in one draft: the first findings of each rule in full, in the order of the
+/// document, and exact counts of all of them. What a report holds does not grow with what is wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The findings.
+    /// The first findings of each rule; never empty if anything was found.
     pub findings: Vec<Finding>,
+    /// How many findings there are, listed or not.
+    pub counts: FindingCounts,
+    budget: ListBudget,
 }
 
 impl Report {
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
+        self.counts.total() == 0
+    }
+
+    /// How many findings there are, listed or not.
+    pub fn total(&self) -> usize {
+        self.counts.total()
+    }
+
+    /// How many findings are counted, but not listed.
+    pub fn unlisted(&self) -> usize {
+        self.counts.total().saturating_sub(self.findings.len())
+    }
+
+    /// Counts a finding, and lists it if it is one of the first of its rule.
+    pub(crate) fn push(&mut self, mut finding: Finding) {
+        let before = self.counts.of(finding.rule.code);
+        self.counts.add(finding.rule, finding.severity, finding.fix, 1);
+        if before >= LISTED {
+            return;
+        }
+        shorten(&mut finding.message, &mut finding.ids);
+        if let Some(tool) = &mut finding.tool {
+            counts::cut(tool, counts::ID);
+        }
+        let bytes = finding.message.len() + weight(&finding.ids);
+        if self.budget.takes(before == 0, bytes) {
+            self.findings.push(finding);
+        }
     }
 }
 

@@ -128,7 +128,7 @@ pub enum CompactError {
     #[error(transparent)]
     Unreadable(#[from] ReadError),
     /// It is not sound, and cannot be made so.
-    #[error("the history is not sound, and repairing it leaves {} findings", .0.findings.len())]
+    #[error("the history is not sound, and repairing it leaves {} findings", .0.total())]
     Unsound(Box<Report>),
     /// What has to stay is too much.
     #[error(transparent)]

@@ -10,7 +10,7 @@ mod names;
 mod response;
 mod textual;
 
-use foxwedge_core::{Edit, Finding, Policy, Profile, Wire};
+use foxwedge_core::{EditLog, Finding, Policy, Profile, Wire};
 
 use crate::canon::{Loss, Renamed};
 
@@ -69,11 +69,14 @@ pub struct Converted {
     /// tools are declared. Answers of the target's model use the new names.
     pub names: Vec<Renamed>,
     /// What was mended before it crossed.
-    pub before: Vec<Edit>,
+    pub before: EditLog,
     /// What was mended behind, for the target.
-    pub behind: Vec<Edit>,
-    /// What the target's provider still refuses: there is no repair that may be done unasked.
+    pub behind: EditLog,
+    /// What the target's provider still refuses: there is no repair that may be done unasked. The
+    /// first findings of each rule.
     pub left: Vec<Finding>,
+    /// How many findings are left, listed or not.
+    pub left_total: usize,
     /// Messages that crossed.
     pub messages: usize,
 }

@@ -133,7 +133,8 @@ impl<'a> Session<'a> {
         });
         let near: Vec<usize> = near.collect();
         for (record, line, mut flaw) in self.log.flaws.drain(..) {
-            flaw.message = near.get(record as usize).copied().unwrap_or(0);
+            let near = near.get(record as usize).copied().unwrap_or(0);
+            flaw.message = u32::try_from(near).unwrap_or(u32::MAX);
             self.chain.draft.body.flaws.push(flaw);
             self.chain.culprits.push(record);
             self.flaw_lines.push(line);

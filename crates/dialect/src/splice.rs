@@ -22,7 +22,7 @@ pub(crate) use arguments::{Encoding, respelled, told};
 pub(crate) use blocks::{Spelling, Spoken, write as write_blocks, write_parts as write_block_list};
 pub(crate) use patch::{Change, Changes, patch, patched};
 pub(crate) use quoted::{Element, Quoted};
-pub(crate) use writer::{Chunk, Writer};
+pub(crate) use writer::{Chunk, Writer, replaced};
 
 /// A repaired document: pieces of the input and a few words of our own. Nothing is copied until
 /// it is written.
@@ -40,10 +40,7 @@ impl<'a> Patched<'a> {
 
     /// The pieces in order.
     pub fn pieces(&self) -> impl Iterator<Item = &str> {
-        self.chunks.iter().map(|chunk| match chunk {
-            Chunk::Copy(span) => span.of(self.source),
-            Chunk::Text(text) => text,
-        })
+        self.chunks.iter().flat_map(|chunk| chunk.pieces(self.source))
     }
 
     /// Length in bytes.

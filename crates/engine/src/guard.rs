@@ -3,6 +3,7 @@
 //! A sound request in the upstream's own format leaves as the very bytes that came. One that is not
 //! is spliced; one in another format is told anew. Whatever was done is data.
 
+mod counted;
 mod crossing;
 mod heal;
 mod noted;
@@ -10,12 +11,14 @@ mod overflow;
 mod rename;
 
 use bytes::Bytes;
-use foxwedge_core::{Policy, Profile, Question, Repair, Report, RuleSet, Wire, check};
+use foxwedge_core::{EditLog, Policy, Profile, Question, Repair, Report, RuleSet, Wire, check};
 use foxwedge_dialect::{Reading, canon::Renamed};
 
 use crate::config::{Guard, Mode, Route};
 
+pub use counted::CountedList;
 pub(crate) use heal::{Class, Healed, classify, heal};
+pub(crate) use noted::changes;
 pub use noted::{Action, Change, Noted};
 pub(crate) use overflow::{ContextOverflow, Room, Scales, overflow, shorten};
 
@@ -45,10 +48,10 @@ pub struct Guarded {
     pub action: Action,
     /// What was found.
     pub findings: Vec<Noted>,
-    /// Every step of the repair.
-    pub changes: Vec<Change>,
+    /// The steps of the repair.
+    pub changes: CountedList<Change>,
     /// What the upstream's format cannot hold, in sentences without content.
-    pub losses: Vec<String>,
+    pub losses: CountedList<String>,
     /// Names of tools that the upstream knows under another name.
     pub names: Vec<Renamed>,
     /// Tokens before and after, if it had to be made shorter.
@@ -123,8 +126,8 @@ impl Guarded {
             body,
             action: Action::None,
             findings: Vec::new(),
-            changes: Vec::new(),
-            losses: Vec::new(),
+            changes: CountedList::default(),
+            losses: CountedList::default(),
             names: Vec::new(),
             compacted: None,
         }
@@ -137,9 +140,9 @@ impl Guarded {
         }
     }
 
-    fn fix(&mut self, body: Vec<u8>, edits: Vec<foxwedge_core::Edit>) {
+    fn fix(&mut self, body: Vec<u8>, edits: EditLog) {
         self.body = body.into();
-        self.changes.extend(edits.into_iter().map(Change::of));
+        self.changes.append(changes(edits));
         self.action = Action::Fixed;
     }
 }

@@ -34,7 +34,7 @@ pub use exchange::{Engine, EngineError};
 pub use face::Face;
 pub use fault::{Fault, Kind};
 pub use foxwedge_agent::{AskKind, Decision};
-pub use guard::{Action, Change, Guarded, Noted};
+pub use guard::{Action, Change, CountedList, Guarded, Noted};
 pub use secret::Secret;
 
 /// The example in the manual, compiled and run.

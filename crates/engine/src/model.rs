@@ -12,7 +12,7 @@ use foxwedge_core::{Profile, Wire};
 use foxwedge_run::Usage;
 use foxwedge_tools::Future;
 
-use crate::Change;
+use crate::{Change, CountedList};
 
 pub use endpoint::{Endpoint, EndpointError};
 pub use sealed::{SealError, Sealed};
@@ -72,7 +72,7 @@ pub enum Piece {
         why: String,
     },
     /// The provider refused the history's shape; it was repaired and sent again.
-    Mended(Vec<Change>),
+    Mended(CountedList<Change>),
 }
 
 /// A call that a model makes.

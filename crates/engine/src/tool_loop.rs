@@ -45,7 +45,7 @@ pub use listener::{
 };
 pub use settings::{Limits, Setup};
 
-use crate::{Change, model::Model};
+use crate::{Change, CountedList, guard::changes, model::Model};
 use context::Context;
 use drive::{Drive, Gear};
 use keeper::{Keeper, now};
@@ -402,17 +402,17 @@ impl<S: Store> ToolLoop<S> {
     }
 
     /// Repairs the conversation for good, if a provider would refuse it.
-    async fn repair(&mut self) -> Result<Vec<Change>, LoopError> {
+    async fn repair(&mut self) -> Result<CountedList<Change>, LoopError> {
         if self.shelf.entries.is_empty() {
-            return Ok(Vec::new());
+            return Ok(CountedList::default());
         }
         let composed = self.context().compose(&self.shelf.entries)?;
         if composed.edits.is_empty() {
-            return Ok(Vec::new());
+            return Ok(CountedList::default());
         }
         let messages = self.context().messages(&composed.body)?;
         self.shelf.anew(Anew::Repaired, messages, "base", None).await?;
-        Ok(composed.edits.into_iter().map(Change::of).collect())
+        Ok(changes(composed.edits))
     }
 
     fn context(&self) -> Context<'_> {

@@ -1,8 +1,8 @@
 //! Documents to findings with their places.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
-use foxwedge_core::{Edit, Finding, pair};
+use foxwedge_core::{Edit, EditLog, Finding, pair};
 use foxwedge_dialect::Position;
 
 use crate::{
@@ -11,6 +11,11 @@ use crate::{
     report::excerpt,
     source::{Document, Source},
 };
+
+/// Findings of one rule that are listed for one file; the rest is counted.
+const LISTED: usize = 20_000;
+/// Steps of repairs that are told for one file, and those of the document that goes beyond.
+const EDITS: usize = 20_000;
 
 /// What a report wants to know about each finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,14 +61,26 @@ fn blank_line(finding: &Finding) -> Option<Position> {
 /// Adds the findings of a document, and for each the offsets of its two halves.
 fn note(document: &Document<'_>, look: Look, judged: &mut Judged, offsets: &mut Vec<usize>) {
     let draft = document.draft();
-    let (findings, edits) = if judged.findings.len() < look.edits {
-        document.findings_and_edits()
+    let (report, edits) = if judged.findings.len() < look.edits {
+        document.report_and_edits()
     } else {
-        (document.findings(), Vec::new())
+        (document.report(), EditLog::default())
     };
-    if findings.is_empty() {
+    if report.is_clean() {
         return;
     }
+    // A file may hold many documents: all of them together list no more than one.
+    let mut findings = report.findings;
+    let mut earlier: HashMap<u16, usize> = HashMap::new();
+    findings.retain(|finding| {
+        let code = finding.rule.code;
+        let earlier = earlier.entry(code).or_insert_with(|| judged.counts.of(code));
+        *earlier += 1;
+        *earlier <= LISTED
+    });
+    judged.counts.merge(&report.counts);
+    let told = judged.edits.len() < EDITS && !findings.is_empty();
+    let edits = if told { edits } else { EditLog::default() };
     let mut edits = Edits::new(edits, &findings, judged.edits.len());
     let pairing = (judged.findings.len() < look.excerpts).then(|| pair(draft));
     judged.findings.reserve(findings.len());
@@ -109,7 +126,8 @@ fn key(edit: &Edit) -> Key<'_> {
 }
 
 impl Edits {
-    fn new(mut all: Vec<Edit>, findings: &[Finding], shift: usize) -> Edits {
+    fn new(edits: EditLog, findings: &[Finding], shift: usize) -> Edits {
+        let mut all: Vec<Edit> = edits.into_iter().collect();
         all.sort_by(|one, two| key(one).cmp(&key(two)));
         let mut groups = Vec::new();
         let mut start = 0;

@@ -21,6 +21,9 @@ use crate::{
     source::{Body, Closed, Document, Manner, Packing, Source, open, text, unpacked},
 };
 
+/// Steps that are listed for one target; the rest is counted.
+const APPLIED: usize = 20_000;
+
 /// What a repair of one target would do.
 pub(crate) struct Plan<'a> {
     /// All bytes of the target, unpacked; what no patch covers is copied.
@@ -34,6 +37,8 @@ pub(crate) struct Plan<'a> {
     offsets: Vec<Option<usize>>,
     /// What the repair costs.
     losses: RepairLosses,
+    /// Steps of all repairs, listed or not.
+    steps: usize,
     /// Findings before the repair.
     before: usize,
     /// The session it is, if it is the file of one.
@@ -58,6 +63,7 @@ impl<'a> Plan<'a> {
             patches: Vec::new(),
             applied: Vec::new(),
             offsets: Vec::new(),
+            steps: 0,
             losses: RepairLosses::default(),
             before: 0,
             session,
@@ -82,21 +88,23 @@ impl<'a> Plan<'a> {
                 (length, Patch::Session(rewritten), repair)
             }
         };
-        self.before += repair.before.findings.len();
+        self.before += repair.before.total();
         if repair.is_untouched() {
             return;
         }
         let start = shift + document.base;
         self.patches.push((start, start + length, patch));
         self.losses.add(&repair.losses(draft));
+        self.steps += repair.edits.len();
+        let room = APPLIED.saturating_sub(self.applied.len());
+        let message = |edit: &Edit| draft.messages.get(edit.message);
+        let offset = |edit: &Edit| message(edit).map(|at| document.base + at.span.start as usize);
+        self.offsets.extend(repair.edits.iter().take(room).map(offset));
         let applied = |edit: Edit| {
             let role = role_at(draft, edit.message);
             Applied { edit, wire: draft.wire, role, position: None, line: document.line }
         };
-        let message = |edit: &Edit| draft.messages.get(edit.message);
-        let offset = |edit: &Edit| message(edit).map(|at| document.base + at.span.start as usize);
-        self.offsets.extend(repair.edits.iter().map(offset));
-        self.applied.extend(repair.edits.into_iter().map(applied));
+        self.applied.extend(repair.edits.into_iter().take(room).map(applied));
     }
 
     /// Gives each step the place of its message.
@@ -138,9 +146,10 @@ impl<'a> Plan<'a> {
 
     /// What is to be said after the repair.
     fn told(self, mut after: Judged) -> Judged {
-        after.fixed = self.before.saturating_sub(after.findings.len());
+        after.fixed = self.before.saturating_sub(after.counts.total());
         after.applied = self.applied;
         after.losses = self.losses;
+        after.steps = self.steps;
         after
     }
 }

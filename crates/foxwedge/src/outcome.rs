@@ -2,7 +2,7 @@
 
 use std::{ops::Range, path::PathBuf};
 
-use foxwedge_core::{Applicability, Edit, Finding, Profile, RepairLosses, Wire};
+use foxwedge_core::{Applicability, Edit, Finding, FindingCounts, Profile, RepairLosses, Wire};
 use foxwedge_dialect::{
     Position,
     session::{Agent, Session},
@@ -78,18 +78,22 @@ pub(crate) struct Judged {
     pub(crate) session: Option<Sitting>,
     /// Whose rules were applied, each once.
     pub(crate) profiles: Vec<Profile>,
-    /// What is wrong; after a repair, what is still wrong.
+    /// What is wrong; after a repair, what is still wrong: the first findings of each rule.
     pub(crate) findings: Vec<Found>,
+    /// How many findings there are, listed or not.
+    pub(crate) counts: FindingCounts,
     /// The steps of all repairs that were looked at; findings point into them.
     pub(crate) edits: Vec<Edit>,
     /// How many findings a repair removed.
     pub(crate) fixed: usize,
     /// How many findings a repair would remove, where it is only shown.
     pub(crate) planned: usize,
-    /// What a repair did.
+    /// What a repair did: the first steps of each rule.
     pub(crate) applied: Vec<Applied>,
     /// What that cost.
     pub(crate) losses: RepairLosses,
+    /// How many steps a repair had, listed or not.
+    pub(crate) steps: usize,
     /// Where the replaced file lies.
     pub(crate) backup: Option<PathBuf>,
     /// The repair, shown and not made.
@@ -103,6 +107,11 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
+    /// How many findings are counted, but not listed.
+    pub(crate) fn unlisted(&self) -> usize {
+        self.counts.total().saturating_sub(self.findings.len())
+    }
+
     /// What a repair would do about a finding.
     pub(crate) fn edits_of(&self, found: &Found) -> &[Edit] {
         self.edits.get(found.edits.start as usize..found.edits.end as usize).unwrap_or_default()

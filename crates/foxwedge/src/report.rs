@@ -2,9 +2,12 @@
 //!
 //! Findings are written as they come: no format ever holds all of them as text.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
-use foxwedge_core::{Applicability, Edit, Severity};
+use foxwedge_core::{Applicability, Edit, Rule, Severity};
 
 use crate::{
     ask::Ask,
@@ -92,13 +95,41 @@ struct Seen<'a> {
     edits: &'a [Edit],
 }
 
-/// All findings.
+/// How many findings are counted, but not listed.
+fn unlisted(outcomes: &[Outcome]) -> usize {
+    judged(outcomes).map(|(_, judged)| judged.unlisted()).sum()
+}
+
+/// The rules of which not all findings are listed, with how many are not.
+fn unlisted_by_rule(judged: &Judged) -> Vec<(&'static Rule, Severity, usize)> {
+    let mut listed: HashMap<u16, usize> = HashMap::new();
+    judged.findings.iter().for_each(|found| {
+        *listed.entry(found.finding.rule.code).or_default() += 1;
+    });
+    let mut rules: Vec<(&'static Rule, Severity, usize)> = Vec::new();
+    for kind in judged.counts.iter() {
+        if rules.iter().any(|(rule, ..)| rule.code == kind.rule.code) {
+            continue;
+        }
+        let all = judged.counts.of(kind.rule.code);
+        let more = all.saturating_sub(listed.get(&kind.rule.code).copied().unwrap_or(0));
+        if more > 0 {
+            rules.push((kind.rule, kind.severity, more));
+        }
+    }
+    rules
+}
+
+/// The findings that are listed.
 fn findings(outcomes: &[Outcome]) -> impl Iterator<Item = Seen<'_>> {
-    judged(outcomes).flat_map(|(path, judged)| {
-        let session = judged.session.as_ref();
-        let seen = move |found| Seen { path, found, session, edits: judged.edits_of(found) };
-        judged.findings.iter().map(seen)
-    })
+    judged(outcomes).flat_map(|(path, judged)| of_file(path, judged))
+}
+
+/// The findings of one file that are listed.
+fn of_file<'o>(path: &'o str, judged: &'o Judged) -> impl Iterator<Item = Seen<'o>> {
+    let session = judged.session.as_ref();
+    let seen = move |found| Seen { path, found, session, edits: judged.edits_of(found) };
+    judged.findings.iter().map(seen)
 }
 
 /// The word for a severity, the same in every format.
@@ -145,16 +176,16 @@ impl Totals {
     fn add(&mut self, judged: &Judged) {
         self.files += 1;
         self.messages += judged.messages;
-        self.findings += judged.findings.len();
+        self.findings += judged.counts.total();
         self.fixed += judged.fixed;
         self.planned += judged.planned;
         self.failed += judged.failures.len();
         self.changed += usize::from(judged.diff.is_some() || !judged.applied.is_empty());
-        for found in &judged.findings {
-            match found.finding.fix.applicability {
-                Applicability::Safe => self.safe += 1,
-                Applicability::Unsafe => self.bold += 1,
-                Applicability::None => self.none += 1,
+        for kind in judged.counts.iter() {
+            match kind.fix.applicability {
+                Applicability::Safe => self.safe += kind.count,
+                Applicability::Unsafe => self.bold += kind.count,
+                Applicability::None => self.none += kind.count,
             }
         }
     }

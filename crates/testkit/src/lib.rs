@@ -13,6 +13,7 @@ mod shape;
 mod oracle;
 mod generate;
 mod mutate;
+pub mod hostile;
 pub mod laws;
 pub mod runs;
 

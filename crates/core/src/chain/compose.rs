@@ -148,7 +148,7 @@ pub(super) fn finish<'a>(state: State<'_, 'a>, composed: Composed<'a>) -> Chain<
             next += 1;
         }
         let start = starts.get(unit as usize).copied().unwrap_or(0);
-        flaw.message = (start as usize).min(last);
+        flaw.message = start.min(u32::try_from(last).unwrap_or(NONE));
         culprits.push(record);
         draft.body.flaws.push(flaw);
     }

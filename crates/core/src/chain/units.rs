@@ -1,5 +1,7 @@
 //! Replies put together from their pieces, each with the records that answer it.
 
+use std::collections::HashMap;
+
 use super::{NONE, Standing, State};
 use crate::{
     draft::{Kind, Role},
@@ -18,6 +20,9 @@ pub(super) struct Unit<'a> {
     pub(super) answers: Vec<u32>,
     /// Everything else, in order: what users say then, and records that are no messages.
     pub(super) rest: Vec<u32>,
+    /// What hangs beside the path and belongs to it, until [`settle`] puts it in its place: the
+    /// record, and the record of the same list that it stands behind.
+    beside: Vec<(u32, Option<u32>, Place)>,
     /// Somebody spoke since the reply.
     spoken: bool,
 }
@@ -55,28 +60,69 @@ pub(super) fn build(state: &mut State<'_, '_>) {
 }
 
 /// Where in a unit a record goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
     Reply,
     Answers,
 }
 
-/// Puts a record into a unit: what lies on the path in its order; what hangs beside it behind the
-/// piece it hangs on, else in the order of the file.
+/// Puts a record into a unit: what lies on the path in its order, what hangs beside it later.
 fn add(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
     count(state, index, at, place);
     let beside = state.unit[index as usize] != NONE;
     let parent = state.link(index).parent.filter(|_| beside);
     let parent = parent.and_then(|parent| state.resolve(parent, index));
+    let own = u32::try_from(at).unwrap_or(NONE);
+    let parent = parent.filter(|&parent| {
+        state.unit[parent as usize] == own && state.listed[parent as usize] == Some(place)
+    });
+    state.listed[index as usize] = Some(place);
     let unit = &mut state.units[at];
-    let list = if place == Place::Reply { &mut unit.reply } else { &mut unit.answers };
-    let behind = parent.and_then(|parent| list.iter().rposition(|&other| other == parent));
-    let before = match behind {
-        Some(behind) => behind + 1,
-        None if beside => list.partition_point(|&other| other < index),
-        None => list.len(),
-    };
-    list.insert(before, index);
+    match place {
+        _ if beside => unit.beside.push((index, parent, place)),
+        Place::Reply => unit.reply.push(index),
+        Place::Answers => unit.answers.push(index),
+    }
+}
+
+/// Puts what hangs beside the path in its place: behind the piece it hangs on, else in the order of
+/// the file. All of it at once, since a reply may have as many pieces as the file has records.
+pub(super) fn settle(state: &mut State<'_, '_>) {
+    for unit in state.units.iter_mut().filter(|unit| !unit.beside.is_empty()) {
+        let beside = std::mem::take(&mut unit.beside);
+        for (place, list) in [(Place::Reply, &mut unit.reply), (Place::Answers, &mut unit.answers)]
+        {
+            let own = beside.iter().filter(|(.., other)| *other == place);
+            let mut behind: HashMap<u32, Vec<u32>> = HashMap::new();
+            let mut free: Vec<u32> = Vec::new();
+            for &(index, parent, _) in own {
+                match parent {
+                    Some(parent) => behind.entry(parent).or_default().push(index),
+                    None => free.push(index),
+                }
+            }
+            free.sort_unstable();
+            let mut free = free.into_iter().peekable();
+            let mut settled = Vec::with_capacity(list.len() + beside.len());
+            for &index in list.iter() {
+                while let Some(earlier) = free.next_if(|&free| free < index) {
+                    place_with(earlier, &behind, &mut settled);
+                }
+                place_with(index, &behind, &mut settled);
+            }
+            free.for_each(|index| place_with(index, &behind, &mut settled));
+            *list = settled;
+        }
+    }
+}
+
+/// A record, and behind it what hangs on it, the latest first.
+fn place_with(index: u32, behind: &HashMap<u32, Vec<u32>>, settled: &mut Vec<u32>) {
+    let mut open = vec![index];
+    while let Some(index) = open.pop() {
+        settled.push(index);
+        open.extend(behind.get(&index).into_iter().flatten());
+    }
 }
 
 /// Notes the calls of a record, or which calls of its unit it answers.
@@ -117,8 +163,15 @@ fn answers_unit(state: &State<'_, '_>, at: usize, index: u32) -> bool {
 /// Brings back what hangs beside the path: pieces of its replies, and answers to them.
 pub(super) fn recover(state: &mut State<'_, '_>) {
     // Nearly always one pass does: parents stand before their children.
-    while look_beside(state) {}
+    for _ in 0..PASSES {
+        if !look_beside(state) {
+            break;
+        }
+    }
 }
+
+/// Looks at a file that tells its records backwards; each finds what hangs one step further away.
+const PASSES: usize = 64;
 
 /// One look at everything beside the path; says whether another one may find more.
 fn look_beside(state: &mut State<'_, '_>) -> bool {

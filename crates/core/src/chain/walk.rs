@@ -1,5 +1,7 @@
 //! The way from the last message back to a root.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{Carried, Standing, State};
 use crate::{check::shown, report::Strategy};
 
@@ -43,10 +45,11 @@ fn leaf(state: &mut State<'_, '_>, last: u32) -> u32 {
     let mut at = Some(other);
     // The way has to go on from the answer to another call of this turn, and without this answer.
     let (mut beside, mut answered) = (false, false);
+    let own: HashSet<&str> = state.answers(last).collect();
     for _ in 0..state.links.len() {
         let Some(index) = at else { break };
         beside |= of_turn(state, index) && state.only_answers(index);
-        answered |= state.answers(index).any(|id| state.answers(last).any(|other| other == id));
+        answered |= state.answers(index).any(|id| own.contains(id));
         if state.link(index).reply == key {
             if !beside || answered {
                 return last;
@@ -118,13 +121,18 @@ pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
     if carried.is_empty() {
         return;
     }
+    let mut anchored: HashMap<&str, Vec<&Carried<'_>>> = HashMap::new();
+    carried.iter().for_each(|one| anchored.entry(one.anchor).or_default().push(one));
+    // Compactions carry over less than the whole file; what claims more goes in circles.
+    let mut steps = state.links.len().saturating_mul(STEPS);
     let mut path = Vec::with_capacity(state.path.len());
     for index in std::mem::take(&mut state.path) {
         path.push(index);
-        let here = state.link(index).id;
-        for carried in carried.iter().filter(|carried| here == Some(carried.anchor)) {
+        let here = state.link(index).id.and_then(|id| anchored.get(id));
+        for carried in here.into_iter().flatten() {
             let named = carried.ids.iter().filter_map(|id| state.ids.get(id).copied()).collect();
-            let kept: Vec<u32> = carried.segment.map_or(named, |ends| segment(state, ends));
+            let kept: Vec<u32> =
+                carried.segment.map_or(named, |ends| segment(state, ends, &mut steps));
             for kept in kept {
                 if state.standing[kept as usize] == Standing::Branch {
                     state.standing[kept as usize] = Standing::Carried;
@@ -136,15 +144,19 @@ pub(super) fn carry(state: &mut State<'_, '_>, carried: &[Carried<'_>]) {
     state.path = path;
 }
 
+/// Steps from record to record that all segments of a file take together, for each record.
+const STEPS: usize = 16;
+
 /// The records from the first to the last of a segment; none if the way does not lead there.
-fn segment(state: &State<'_, '_>, (last, first): (&str, &str)) -> Vec<u32> {
+fn segment(state: &State<'_, '_>, (last, first): (&str, &str), steps: &mut usize) -> Vec<u32> {
     let mut found = Vec::new();
     let mut at = state.ids.get(last).copied();
     while let Some(index) = at {
         // A way longer than the file goes in circles.
-        if found.len() > state.links.len() {
+        if found.len() > state.links.len() || *steps == 0 {
             return Vec::new();
         }
+        *steps -= 1;
         found.push(index);
         let link = state.link(index);
         if link.id == Some(first) {

@@ -1,7 +1,7 @@
 //! What is wrong with a session file around its conversation.
 
 use crate::{
-    report::{Fix, Severity},
+    report::{Fix, LISTED, Severity},
     span::Span,
 };
 
@@ -14,15 +14,38 @@ pub struct Flaw {
     /// Whether the agent refuses the file, or only loses some of it.
     pub severity: Severity,
     /// The message at or before it.
-    pub message: usize,
+    pub message: u32,
     /// Where it lies.
     pub span: Span,
+    /// What is said about it; only the first flaws of a rule have any.
+    pub text: Option<Box<FlawText>>,
+    /// How it can be repaired.
+    pub fix: Fix,
+}
+
+/// What is said about a flaw.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FlawText {
     /// The records or calls concerned.
     pub ids: Vec<String>,
     /// One sentence about this very place.
     pub what: String,
     /// One sentence about what a repair does.
     pub mend: String,
-    /// How it can be repaired.
-    pub fix: Fix,
+}
+
+impl Flaw {
+    /// A flaw with what is said about it, where `earlier` flaws of its rule were noted before it.
+    /// A file can be flawed in every line: those that no report lists say nothing.
+    pub fn new(
+        code: u16,
+        severity: Severity,
+        span: Span,
+        fix: Fix,
+        earlier: usize,
+        text: impl FnOnce() -> FlawText,
+    ) -> Flaw {
+        let text = (earlier < LISTED).then(|| Box::new(text()));
+        Flaw { code, severity, message: 0, span, text, fix }
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::{ArgumentsFix, Piece, Slot, ids::hash, media, work::Work};
 use crate::{
-    check::{Question, check, shown},
-    draft::{Arguments, Content, Draft, Kind, Layout, Marks, Output, Role, Text},
+    check::{self, Question, shown},
+    draft::{Arguments, Content, Draft, Kind, Layout, Marks, Output, Role, Text, lone_surrogates},
     placeholder,
     profile::Profile,
     report::Strategy,
@@ -49,10 +49,7 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
 pub(super) fn places(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<usize> {
     let mut rules = RuleSet::default();
     rules.add(code);
-    let report = check(draft, &Question { rules, ..*work.question });
-    let mut at: Vec<usize> = report.findings.iter().map(|finding| finding.at.message).collect();
-    at.dedup();
-    at
+    check::places(draft, &Question { rules, ..*work.question })
 }
 
 fn arguments(work: &mut Work<'_, '_>) {
@@ -288,12 +285,16 @@ fn surrogates(work: &mut Work<'_, '_>) {
     let found = work.input.body.surrogates.clone();
     for span in &found {
         let message = work.input.message_at(*span).unwrap_or(0);
+        let note = match lone_surrogates(span.of(work.input.source)).count() {
+            0 | 1 => "half a character becomes U+FFFD".to_owned(),
+            many => format!("{many} half characters become U+FFFD"),
+        };
         work.edits.push(super::Edit {
             code: 313,
             strategy: Strategy::Recode,
             message,
             ids: Vec::new(),
-            note: "half a character becomes U+FFFD".to_owned(),
+            note,
         });
     }
     work.surrogates = found;

@@ -16,8 +16,9 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
         };
         if may && found.has(flaw.code) && work.wants(flaw.code) {
             work.body.mended.push(index);
-            let (code, strategy, ids) = (flaw.code, flaw.fix.strategy, flaw.ids.clone());
-            work.note(code, strategy, flaw.message, ids, flaw.mend.clone());
+            let (code, strategy) = (flaw.code, flaw.fix.strategy);
+            let text = flaw.text.as_deref().cloned().unwrap_or_default();
+            work.note(code, strategy, flaw.message as usize, text.ids, text.mend);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Media in answers, for providers whose answers are text only.
 
-use super::{Patch, Piece, Slot, Source, work::Work};
+use super::{PatchCell, Piece, Slot, Source, work::Work};
 use crate::{
     check::frontier,
     draft::{Content, Kind, Part, Role},
@@ -40,7 +40,7 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
                             heading: placeholder::media_heading(id.as_deref(), language),
                             content: answer.content,
                         },
-                        patch: Patch::default(),
+                        patch: PatchCell::default(),
                         call: usize::MAX,
                     },
                 ));

@@ -3,7 +3,7 @@
 //! This file decides; `answers` (answers are messages) and `blocks` (answers are blocks) carry
 //! the decisions out.
 
-use super::{Patch, Piece, Source, answers, blocks, work::Work};
+use super::{PatchCell, Piece, Source, answers, blocks, work::Work};
 use crate::{
     check::{frontier, shown},
     draft::{Answer, Call, Draft, Kind, Layout, Output, Part, Text},
@@ -280,7 +280,7 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
             }),
         },
         source: Source::Words(placeholder::words(missing, work.policy().language).to_owned()),
-        patch: Patch::default(),
+        patch: PatchCell::default(),
         call: usize::MAX,
     }
 }
@@ -305,7 +305,7 @@ pub(super) fn quoted<'a>(work: &Work<'_, 'a>, piece: Piece<'a>, fate: Fate) -> P
     Piece {
         part: Part { span: piece.part.span, kind: Kind::Text(Text::Full) },
         source,
-        patch: Patch::default(),
+        patch: PatchCell::default(),
         call: usize::MAX,
     }
 }

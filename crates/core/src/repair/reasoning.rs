@@ -1,6 +1,6 @@
 //! Reasoning that is detached, missing, or not signed.
 
-use super::{Patch, Piece, Source, content::places, work::Work};
+use super::{PatchCell, Piece, Source, content::places, work::Work};
 use crate::{
     draft::{Kind, Layout, Part, Seal, Wire},
     report::Strategy,
@@ -68,7 +68,7 @@ fn missing(work: &mut Work<'_, '_>) {
                     Piece {
                         part: Part { span: Span::NOWHERE, kind: Kind::Reasoning(Seal::Plain) },
                         source: Source::Words(String::new()),
-                        patch: Patch::default(),
+                        patch: PatchCell::default(),
                         call: usize::MAX,
                     },
                 );

@@ -1,5 +1,7 @@
 //! Who follows whom: split turns, neighbours, bridges, first and last messages.
 
+use std::collections::HashSet;
+
 use super::{Slot, order, work::Work};
 use crate::{
     draft::{Content, Draft, Kind, Layout, Marks, Role, Wire},
@@ -54,11 +56,10 @@ pub(super) fn join_turns(work: &mut Work<'_, '_>) {
             .collect();
         next = group.messages.end;
         // Calls that are still running have no answers to put between the messages.
-        let answered = |at: usize| {
-            let mut calls = pairing.calls[group.calls.clone()].iter();
-            calls.any(|call| call.message == at && call.answer.is_some())
-        };
-        let running = group.messages.clone().rev().skip(1).any(|at| !answered(at));
+        let calls = pairing.calls[group.calls.clone()].iter();
+        let answered: HashSet<usize> =
+            calls.filter(|call| call.answer.is_some()).map(|call| call.message).collect();
+        let running = group.messages.clone().rev().skip(1).any(|at| !answered.contains(&at));
         let place = work.slots.len();
         let joins = draft.layout() == Layout::Blocks || running;
         if joins {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{BodyEdits, Edit, Patch, Piece, Slot, Source};
+use super::{BodyEdits, Edit, PatchCell, Piece, Slot, Source, edits::EditLog};
 use crate::{
     check::Question,
     draft::{Builder, Content, Draft, Kind, Layout, Marks, Message, Part, Role, Text},
@@ -17,7 +17,7 @@ pub(super) struct Work<'w, 'a> {
     pub(super) input: &'w Draft<'a>,
     pub(super) question: &'w Question,
     pub(super) slots: Vec<Slot<'a>>,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: EditLog,
     pub(super) body: BodyEdits,
     pub(super) surrogates: Vec<Span>,
     /// Something was done to it that is no repair.
@@ -42,7 +42,7 @@ impl<'w, 'a> Work<'w, 'a> {
             input,
             question,
             slots: input.messages.iter().enumerate().map(slot).collect(),
-            edits: Vec::new(),
+            edits: EditLog::default(),
             body: BodyEdits::default(),
             surrogates: Vec::new(),
             changed: false,
@@ -67,7 +67,7 @@ impl<'w, 'a> Work<'w, 'a> {
         if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
         }
-        let parts = self.input.parts.len() + self.edits.len();
+        let parts = self.input.parts.len();
         let mut builder =
             Builder::sized(self.input.source, self.input.wire, self.slots.len(), parts);
         *builder.body() = self.input.body.clone();
@@ -159,7 +159,8 @@ impl<'w, 'a> Work<'w, 'a> {
         ids: Vec<String>,
         note: String,
     ) {
-        let message = self.place(slot);
+        // Where it is matters only if anybody is told.
+        let message = if self.edits.lists(code) { self.place(slot) } else { 0 };
         self.edits.push(Edit { code, strategy, message, ids, note });
     }
 
@@ -176,7 +177,7 @@ impl<'w, 'a> Work<'w, 'a> {
 
 impl<'a> Piece<'a> {
     pub(super) fn kept(part: Part<'a>) -> Piece<'a> {
-        Piece { part, source: Source::Kept, patch: Patch::default(), call: usize::MAX }
+        Piece { part, source: Source::Kept, patch: PatchCell::default(), call: usize::MAX }
     }
 
     /// Invented text.
@@ -185,7 +186,7 @@ impl<'a> Piece<'a> {
         Piece {
             part: Part { span: Span::NOWHERE, kind },
             source: Source::Words(text.to_owned()),
-            patch: Patch::default(),
+            patch: PatchCell::default(),
             call: usize::MAX,
         }
     }

@@ -21,8 +21,10 @@ pub(super) const EVERYONE: &[(Profile, Evidence)] = &[
 /// Reports the flaws of one rule.
 pub(super) fn note(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>, code: u16) {
     for flaw in view.draft.body.flaws.iter().filter(|flaw| flaw.code == code) {
-        let finding = notes.add(flaw.message, flaw.span, flaw.what.clone(), flaw.fix);
+        let text = flaw.text.as_deref();
+        let what = text.map_or_else(|| notes.summary().to_owned(), |text| text.what.clone());
+        let finding = notes.add(flaw.message as usize, flaw.span, what, flaw.fix);
         finding.severity = flaw.severity;
-        finding.ids.clone_from(&flaw.ids);
+        finding.ids = text.map_or_else(Vec::new, |text| text.ids.clone());
     }
 }

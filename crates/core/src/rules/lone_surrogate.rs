@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::{
     check::{Notes, View},
-    draft::Facts,
+    draft::{Facts, lone_surrogates},
     report::{Fix, Strategy},
 };
 
@@ -30,7 +30,10 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for &span in &view.draft.body.surrogates {
         let at = view.draft.message_at(span).unwrap_or(0);
-        let text = "half a character (a lone surrogate escape)".to_owned();
+        let text = match lone_surrogates(span.of(view.draft.source)).count() {
+            0 | 1 => "half a character (a lone surrogate escape)".to_owned(),
+            many => format!("{many} half characters (lone surrogate escapes) in one string"),
+        };
         notes.add(at, span, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use foxwedge_core::{
-    Edit, Report,
+    EditLog, Report,
     compact::{CannotShrink, Cut, Gone, Keep},
 };
 
@@ -17,7 +17,7 @@ pub struct Account {
     /// The output.
     pub after: Size,
     /// Repairs that were made first, because the input was not sound.
-    pub repaired: Vec<Edit>,
+    pub repaired: EditLog,
     /// What is wrong with the output: only what was wrong with the input and has no repair.
     pub remaining: Report,
     /// What each strategy did, in order.
@@ -63,7 +63,7 @@ pub struct StageAccount {
     /// Who wrote the summary, and how many tokens it has.
     pub summary: Option<(String, u64)>,
     /// What the engine had to mend behind it.
-    pub edits: Vec<Edit>,
+    pub edits: EditLog,
     /// Why it did not get as far as it should.
     pub short: Option<CannotShrink>,
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use foxwedge_core::{
-    Edit, Kind, Transcript, Words, carry_out,
+    EditLog, Kind, Transcript, Words, carry_out,
     compact::{
         CannotShrink, Clues, Counter, Cut, Gone, Limits, Plan, Scene, accept, budget, condense,
         elide, importance, window,
@@ -35,7 +35,7 @@ struct Done {
     plan: Plan,
     /// Tools of the answers that shrank.
     tools: Vec<Option<String>>,
-    edits: Vec<Edit>,
+    edits: EditLog,
     summary: Option<(String, u64)>,
     short: Option<CannotShrink>,
 }

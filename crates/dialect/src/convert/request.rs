@@ -1,8 +1,10 @@
 //! Requests: mended, told, spelled anew, and mended again for whoever takes them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
-use foxwedge_core::{Body, Draft, Edit, Finding, Profile, Question, RuleSet, Span, Wire, repair};
+use foxwedge_core::{
+    Body, Draft, EditLog, Kind, Profile, Question, Repair, Report, RuleSet, Span, Wire, repair,
+};
 
 use super::{Converted, Options, Tools, names, textual};
 use crate::{
@@ -37,7 +39,7 @@ pub fn request(
     }
     // What is as it should be is told at once; everything else is read closely and mended first.
     if let Some(request) = decode::whole_request(source, from) {
-        return tell(request, Some(from), to, options, Vec::new());
+        return tell(request, Some(from), to, options, EditLog::default());
     }
     let (source, before) = mended(source, from, options)?;
     tell(decode::request(&source, from)?, Some(from), to, options, before)
@@ -55,7 +57,7 @@ pub fn compose(
 ) -> Result<Converted, ReadError> {
     let refused = unwanted(&mut request, to, options.profile(to));
     let pairs = Pairs::of(&request.history);
-    let mut converted = tell((request, pairs), None, to, options, Vec::new())?;
+    let mut converted = tell((request, pairs), None, to, options, EditLog::default())?;
     converted.losses.extend(refused);
     converted.losses.sort_by_key(|loss| loss.at);
     Ok(converted)
@@ -88,22 +90,39 @@ fn same(source: &str, wire: Wire, options: &Options) -> Result<Converted, ReadEr
     let question = Question { profile, rules: RuleSet::of(profile), policy: options.policy };
     let reading = read(source, wire, want(profile))?;
     let (patched, repair) = reading.fix(&question);
-    let renames = repair.edits.iter().filter(|edit| matches!(edit.code, 201..=204));
-    let renamed = renames.filter_map(|edit| match edit.ids.as_slice() {
-        [old, new] => Some(Renamed { old: old.clone(), new: new.clone() }),
-        [new] => Some(Renamed { old: String::new(), new: new.clone() }),
-        _ => None,
-    });
     Ok(Converted {
         body: patched.to_string(),
         losses: Vec::new(),
-        renamed: renamed.collect(),
+        renamed: renamed(&reading.draft, &repair),
         names: Vec::new(),
-        before: Vec::new(),
+        before: EditLog::default(),
         messages: reading.draft.messages.len(),
         left: repair.after.findings,
+        left_total: repair.after.counts.total(),
         behind: repair.edits,
     })
+}
+
+/// The calls that a repair renamed: all of them, also where its edits are only counted.
+fn renamed(draft: &Draft<'_>, repair: &Repair<'_>) -> Vec<Renamed> {
+    if !repair.edits.counts().iter().any(|kind| matches!(kind.code, 201..=204)) {
+        return Vec::new();
+    }
+    let id = |kind: &Kind<'_>| match kind {
+        Kind::Call(call) => call.id.as_deref().map(str::to_owned),
+        _ => None,
+    };
+    let calls = draft.parts.iter().filter(|part| matches!(part.kind, Kind::Call(_)));
+    let ids: HashMap<Span, Option<String>> =
+        calls.map(|part| (part.span, id(&part.kind))).collect();
+    let pieces = repair.slots.iter().flat_map(|slot| &slot.pieces);
+    let calls = pieces.filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
+    let renamed = calls.filter_map(|piece| {
+        let new = piece.patch.id.clone()?;
+        let old = ids.get(&piece.part.span).cloned().flatten();
+        Some(Renamed { old: old.filter(|old| *old != new).unwrap_or_default(), new })
+    });
+    renamed.collect()
 }
 
 /// The document, with calls and answers joined: nothing that is broken crosses.
@@ -111,13 +130,13 @@ fn mended<'s>(
     source: &'s str,
     from: Wire,
     options: &Options,
-) -> Result<(Cow<'s, str>, Vec<Edit>), ReadError> {
+) -> Result<(Cow<'s, str>, EditLog), ReadError> {
     let profile = Profile::of(from);
     let question = Question { profile, rules: joining(profile), policy: options.policy };
     let reading = read(source, from, want(profile))?;
     let (patched, repair) = reading.fix(&question);
     if repair.is_untouched() {
-        return Ok((Cow::Borrowed(source), Vec::new()));
+        return Ok((Cow::Borrowed(source), EditLog::default()));
     }
     Ok((Cow::Owned(patched.to_string()), repair.edits))
 }
@@ -138,7 +157,7 @@ fn tell(
     from: Option<Wire>,
     to: Wire,
     options: &Options,
-    before: Vec<Edit>,
+    before: EditLog,
 ) -> Result<Converted, ReadError> {
     let messages = request.history.messages.len();
     let mut losses = Vec::new();
@@ -178,7 +197,8 @@ fn tell(
         names,
         before,
         behind: done.edits,
-        left: done.left,
+        left_total: done.left.total(),
+        left: done.left.findings,
         messages,
     })
 }
@@ -243,8 +263,8 @@ fn around(out: &mut String, to: Wire, request: bool) -> Option<Body<'static>> {
 
 struct Accepted {
     body: String,
-    edits: Vec<Edit>,
-    left: Vec<Finding>,
+    edits: EditLog,
+    left: Report,
 }
 
 /// The document as its provider takes it.
@@ -273,11 +293,11 @@ fn accepted(
     };
     let repair = repair(&draft, &question);
     if repair.is_untouched() {
-        let left = repair.after.findings;
-        return Ok(Accepted { body, edits: Vec::new(), left });
+        let left = repair.after;
+        return Ok(Accepted { body, edits: EditLog::default(), left });
     }
     let text = splice::apply(&draft, frame, &repair).to_string();
-    Ok(Accepted { body: text, edits: repair.edits, left: repair.after.findings })
+    Ok(Accepted { body: text, edits: repair.edits, left: repair.after })
 }
 
 /// Whether an outline is what a reader sees. For debug builds.

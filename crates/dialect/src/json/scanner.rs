@@ -28,7 +28,7 @@ pub(crate) struct Scanner<'a> {
     depth: usize,
     /// Where strings end.
     pub(super) marks: Marks,
-    /// Escapes of half a character met so far.
+    /// Strings with half characters met so far: from the first such escape to the last.
     pub(crate) lone: Vec<Span>,
     /// An escape was met that could be spelled in another way: `\u` or `\/`.
     pub(crate) respelled: bool,

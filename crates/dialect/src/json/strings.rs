@@ -38,6 +38,7 @@ pub(super) fn skip(scan: &mut Scanner<'_>) -> Scan<bool> {
 fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
     let bytes = scan.bytes;
     let mut escaped = false;
+    let earlier = scan.lone.len();
     loop {
         let at = scan.marks.next(bytes, scan.at);
         scan.at = at;
@@ -47,7 +48,7 @@ fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
                 escaped = true;
                 match bytes.get(at + 1) {
                     Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at = at + 2,
-                    _ => rare_escape(scan)?,
+                    _ => rare_escape(scan, earlier)?,
                 }
             }
             Some(_) => return scan.trouble("a control character inside a string"),
@@ -56,9 +57,9 @@ fn skip_escapes(scan: &mut Scanner<'_>) -> Scan<bool> {
     }
 }
 
-/// Skips an escape that has another spelling, noting half characters.
+/// Skips an escape that has another spelling, noting half characters. `earlier` strings had some.
 #[cold]
-fn rare_escape(scan: &mut Scanner<'_>) -> Scan<()> {
+fn rare_escape(scan: &mut Scanner<'_>, earlier: usize) -> Scan<()> {
     let start = scan.at;
     scan.respelled = true;
     scan.at += 1;
@@ -81,13 +82,25 @@ fn rare_escape(scan: &mut Scanner<'_>) -> Scan<()> {
                 scan.at += 2;
                 hex(scan)?;
             } else {
-                scan.lone.push(Span::new(start, scan.at));
+                half(scan, start, earlier);
             }
         }
-        0xdc00..=0xdfff => scan.lone.push(Span::new(start, scan.at)),
+        0xdc00..=0xdfff => half(scan, start, earlier),
         _ => {}
     }
     Ok(())
+}
+
+/// Notes half a character: one entry for each string, however many it holds.
+fn half(scan: &mut Scanner<'_>, start: usize, earlier: usize) {
+    let span = Span::new(start, scan.at);
+    let strings = scan.lone.len();
+    match scan.lone.last_mut() {
+        // A text that is walked again.
+        Some(last) if last.end >= span.end => {}
+        Some(last) if strings > earlier => last.end = span.end,
+        _ => scan.lone.push(span),
+    }
 }
 
 fn hex(scan: &mut Scanner<'_>) -> Scan<u32> {

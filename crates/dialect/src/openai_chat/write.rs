@@ -93,7 +93,7 @@ fn same<'p, 'a: 'p>(
     now: impl Iterator<Item = &'p Piece<'a>>,
 ) -> bool {
     for piece in now {
-        let kept = piece.source == Source::Kept && piece.patch == foxwedge_core::Patch::default();
+        let kept = piece.source == Source::Kept && piece.patch.is_empty();
         if !kept || before.next() != Some(piece.part.span) {
             return false;
         }

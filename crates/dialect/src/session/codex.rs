@@ -129,33 +129,68 @@ pub(super) fn is_hidden(fragments: &Draft<'_>, message: usize) -> bool {
 
 /// Takes the last turns away: from the nth-last message of the user on, and with it what the agent
 /// said about its surroundings just before.
-pub(super) fn roll_back(fragments: &Draft<'_>, visible: &mut Vec<(u32, u32)>, turns: usize) {
-    let message = |at: &(u32, u32)| fragments.messages.get(at.1 as usize);
-    let mut left = turns;
-    let mut cut = visible.len();
-    for (place, at) in visible.iter().enumerate().rev() {
-        if left == 0 {
-            break;
-        }
-        if message(at).is_some_and(|header| header.role == Role::User)
-            && !is_surroundings(fragments, at.1)
-        {
-            left -= 1;
-            cut = place;
-        }
+pub(super) fn roll_back(fragments: &Draft<'_>, visible: &mut VisibleMessages, turns: usize) {
+    if turns == 0 {
+        return;
     }
-    visible.truncate(cut);
-    while turns > 0
-        && visible.last().is_some_and(|at| {
-            message(at).is_some_and(|header| header.role.is_system())
-                || is_surroundings(fragments, at.1)
-        })
-        && visible.iter().any(|at| {
-            message(at).is_some_and(|header| header.role == Role::User)
-                && !is_surroundings(fragments, at.1)
-        })
+    let first = visible.users.len().saturating_sub(turns);
+    if let Some(&cut) = visible.users.get(first) {
+        visible.truncate(cut);
+    }
+    let message = |at: &(u32, u32)| fragments.messages.get(at.1 as usize);
+    while visible.list.last().is_some_and(|at| {
+        message(at).is_some_and(|header| header.role.is_system())
+            || is_surroundings(fragments, at.1)
+    }) && !visible.users.is_empty()
     {
-        visible.pop();
+        visible.truncate(visible.list.len() - 1);
+    }
+}
+
+/// The messages that count so far, each with its record.
+#[derive(Default)]
+pub(super) struct VisibleMessages {
+    pub(super) list: Vec<(u32, u32)>,
+    /// Where in the list the user speaks.
+    users: Vec<usize>,
+    /// So many of the list are the user's by their role: a compaction left nothing else.
+    compacted: usize,
+}
+
+impl VisibleMessages {
+    pub(super) fn push(&mut self, fragments: &Draft<'_>, record: u32, message: u32) {
+        let header = fragments.messages.get(message as usize);
+        if header.is_some_and(|header| header.role == Role::User)
+            && !is_surroundings(fragments, message)
+        {
+            self.users.push(self.list.len());
+        }
+        self.list.push((record, message));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Of what is there only the user's messages are left.
+    pub(super) fn compact(&mut self, fragments: &Draft<'_>) {
+        let rest = self.list.split_off(self.compacted);
+        let earlier = self.users.partition_point(|&at| at < self.list.len());
+        self.users.truncate(earlier);
+        for (record, message) in rest {
+            if fragments.messages[message as usize].role == Role::User {
+                self.push(fragments, record, message);
+            }
+        }
+        self.compacted = self.list.len();
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.list.truncate(length);
+        while self.users.last().is_some_and(|&at| at >= length) {
+            self.users.pop();
+        }
+        self.compacted = self.compacted.min(length);
     }
 }
 

@@ -235,14 +235,15 @@ impl<'s, 'a> Desk<'s, 'a> {
     }
 
     /// An id that follows from a few words, and that nobody has.
-    pub(super) fn derive(&self, seed: &[&str], used: &mut HashSet<String>) -> String {
-        let mut round = 0;
+    pub(super) fn derive(&self, seed: &[&str], used: &mut UsedIds) -> String {
+        // Rounds of this seed that were taken are not tried again.
+        let round = used.rounds.entry(uuid(seed, 0)).or_insert(0);
         loop {
-            let id = uuid(seed, round);
-            if !self.ids.contains_key(id.as_str()) && used.insert(id.clone()) {
+            let id = uuid(seed, *round);
+            *round += 1;
+            if !self.ids.contains_key(id.as_str()) && used.taken.insert(id.clone()) {
                 return id;
             }
-            round += 1;
         }
     }
 
@@ -293,6 +294,13 @@ impl<'s, 'a> Desk<'s, 'a> {
         }
         out.finish()
     }
+}
+
+/// Ids that were given to records, and how far each seed has come.
+#[derive(Debug, Default)]
+pub(super) struct UsedIds {
+    taken: HashSet<String>,
+    rounds: HashMap<String, u32>,
 }
 
 /// A record that is to be made.

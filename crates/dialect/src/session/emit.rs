@@ -176,6 +176,7 @@ impl From<Chunk> for Piece {
     fn from(chunk: Chunk) -> Piece {
         match chunk {
             Chunk::Copy(span) => Piece::Read(span),
+            Chunk::Whole(span) => Piece::Whole(span),
             Chunk::Text(text) => Piece::Text(text),
         }
     }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     json::{field, quote},
-    splice::{Change, Changes, Chunk, Writer, patch},
+    splice::{Change, Changes, Writer, patch},
 };
 
 /// Copies every record, those that name the session with its new id.
@@ -32,10 +32,7 @@ pub(super) fn fork<'a>(session: &Session<'a>, id: &str) -> Rewritten<'a> {
         pieces.push(copy(done, start));
         let mut out = Writer::new(source, &[]);
         patch(&mut out, record.span, changes);
-        pieces.extend(out.finish().into_iter().map(|chunk| match chunk {
-            Chunk::Copy(span) => Piece::Read(span),
-            Chunk::Text(text) => Piece::Text(text),
-        }));
+        pieces.extend(out.finish().into_iter().map(Piece::from));
         done = end;
     }
     pieces.push(copy(done, source.len()));

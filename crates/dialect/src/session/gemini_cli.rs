@@ -18,6 +18,7 @@ use crate::{
     outline::{Once, Reader, fullness},
 };
 
+mod open_calls;
 mod tell;
 mod write;
 
@@ -310,13 +311,17 @@ pub(super) fn current_until<'a>(log: &Log<'a>, end: u32) -> Vec<Entry<'a>> {
         match steps.next_if(|(at, _)| *at == record).map(|(_, step)| *step) {
             Some(Step::Reset) => {
                 list.clear();
-                places.clear();
+                // Clearing a table costs as much as it once held.
+                places = HashMap::new();
             }
             Some(Step::Rewind(id)) => {
                 // From the named message on; all of them if nobody knows it.
                 let from = places.get(id).copied().unwrap_or(0);
-                list.truncate(from);
-                places.retain(|_, place| *place < from);
+                for entry in list.drain(from..).flatten() {
+                    if places.get(entry.id).is_some_and(|&place| place >= from) {
+                        places.remove(entry.id);
+                    }
+                }
             }
             None => {}
         }

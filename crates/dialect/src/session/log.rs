@@ -1,9 +1,9 @@
 //! The records of a session file, read in one pass.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use foxwedge_core::{
-    Builder, Content, Draft, Fix, Flaw, Marks, Role, Severity, Span, Strategy,
+    Builder, Content, Draft, Fix, Flaw, FlawText, Marks, Role, Severity, Span, Strategy,
     chain::{Carried, Link},
 };
 
@@ -177,6 +177,8 @@ struct Reading<'a> {
     read: ReadRecord<'a>,
     about: About<'a>,
     lone: Vec<Span>,
+    /// How many flaws of each rule were noted.
+    spoken: HashMap<u16, usize>,
     log: Log<'a>,
 }
 
@@ -203,7 +205,8 @@ impl<'a> Reading<'a> {
             entries: Vec::new(),
             flaws: Vec::new(),
         };
-        Reading { agent, reader, read, about: About::default(), lone: Vec::new(), log }
+        let (about, lone, spoken) = (About::default(), Vec::new(), HashMap::new());
+        Reading { agent, reader, read, about, lone, spoken, log }
     }
 
     fn finish(mut self, text: &Text<'_>) -> (Log<'a>, Draft<'a>, About<'a>) {
@@ -430,7 +433,10 @@ impl<'a> Reading<'a> {
         mend: String,
         fix: Fix,
     ) {
-        let flaw = Flaw { code, severity, message: 0, span, ids: Vec::new(), what, mend, fix };
+        let earlier = self.spoken.entry(code).or_default();
+        let text = || FlawText { ids: Vec::new(), what, mend };
+        let flaw = Flaw::new(code, severity, span, fix, *earlier, text);
+        *earlier += 1;
         self.log.flaws.push((u32::try_from(record).unwrap_or(u32::MAX), line, flaw));
     }
 }

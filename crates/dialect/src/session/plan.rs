@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Kind, Patch, Piece, Repair, Role, Slot, Source, Span};
+use foxwedge_core::{Kind, Piece, Repair, Role, Slot, Source, Span};
 
 use super::desk::Desk;
 
@@ -41,7 +41,7 @@ impl Planned<'_, '_> {
 
 /// The records of the repaired conversation, in order.
 pub(super) fn plan<'p, 'a>(desk: &Desk<'_, 'a>, repair: &'p Repair<'a>) -> Vec<Planned<'p, 'a>> {
-    let mut planned = Vec::with_capacity(desk.chain.records.len() + repair.edits.len());
+    let mut planned = Vec::with_capacity(desk.chain.records.len());
     // A record goes to the first slot of its own role; what else of it is left becomes new.
     let mut owned = HashSet::new();
     let mut near = desk.chain.records.first().copied().unwrap_or(0);
@@ -97,8 +97,6 @@ fn is_whole(desk: &Desk<'_, '_>, record: u32, pieces: &[Piece<'_>]) -> bool {
     let parts = desk.parts(record);
     parts.len() == pieces.len()
         && parts.iter().zip(pieces).all(|(part, piece)| {
-            part.span == piece.part.span
-                && piece.source == Source::Kept
-                && piece.patch == Patch::default()
+            part.span == piece.part.span && piece.source == Source::Kept && piece.patch.is_empty()
         })
 }

@@ -4,6 +4,8 @@ use std::{io, ops::Range};
 
 use foxwedge_core::Span;
 
+use crate::splice::replaced;
+
 /// A repaired session file. Nothing is copied until it is written.
 #[derive(Clone, Debug)]
 pub struct Rewritten<'a> {
@@ -19,6 +21,8 @@ pub(super) enum Piece {
     Raw(Range<usize>),
     /// Bytes of the file as they were read.
     Read(Span),
+    /// The same inside one string, in which half characters are replaced.
+    Whole(Span),
     /// Words of our own.
     Text(String),
     /// Everything, made in several steps.
@@ -33,11 +37,15 @@ impl<'a> Rewritten<'a> {
 
     /// The pieces in order.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        self.pieces.iter().map(|piece| match piece {
-            Piece::Raw(range) => self.bytes.get(range.clone()).unwrap_or_default(),
-            Piece::Read(span) => span.of(self.source).as_bytes(),
-            Piece::Text(text) => text.as_bytes(),
-            Piece::Bytes(bytes) => bytes,
+        self.pieces.iter().flat_map(|piece| {
+            let (whole, halves) = match piece {
+                Piece::Raw(range) => (self.bytes.get(range.clone()).unwrap_or_default(), ""),
+                Piece::Read(span) => (span.of(self.source).as_bytes(), ""),
+                Piece::Whole(span) => (&[][..], span.of(self.source)),
+                Piece::Text(text) => (text.as_bytes(), ""),
+                Piece::Bytes(bytes) => (bytes.as_slice(), ""),
+            };
+            std::iter::once(whole).chain(replaced(halves, true).map(str::as_bytes))
         })
     }
 

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Builder, Draft, Family, Kind, Role,
+    Builder, Draft, Family, Kind,
     chain::{Standing, sequence},
 };
 
 use super::{
     Agent, Session,
     about::About,
-    codex, gemini_cli,
+    codex::{self, VisibleMessages},
+    gemini_cli,
     log::{Control, Log},
 };
 
@@ -84,7 +85,7 @@ fn compose<'a>(
 
 /// The messages that count, each with its record.
 fn visible(agent: Agent, log: &Log<'_>, fragments: &Draft<'_>) -> Vec<(u32, u32)> {
-    let mut visible: Vec<(u32, u32)> = Vec::with_capacity(fragments.messages.len());
+    let mut visible = VisibleMessages::default();
     let mut controls = log.controls.iter().peekable();
     let markers: HashSet<&str> = log.links.iter().filter_map(|link| link.id).collect();
     let mut next = fragments.messages.len();
@@ -98,8 +99,7 @@ fn visible(agent: Agent, log: &Log<'_>, fragments: &Draft<'_>) -> Vec<(u32, u32)
         let record = u32::try_from(at).unwrap_or(u32::MAX);
         match controls.next_if(|(place, _)| *place == record).map(|(_, control)| *control) {
             Some(Control::Replaced | Control::Summary) => visible.clear(),
-            Some(Control::Compacted) => visible
-                .retain(|(_, message)| fragments.messages[*message as usize].role == Role::User),
+            Some(Control::Compacted) => visible.compact(fragments),
             Some(Control::RolledBack(turns)) => codex::roll_back(fragments, &mut visible, turns),
             None => {}
         }
@@ -110,9 +110,9 @@ fn visible(agent: Agent, log: &Log<'_>, fragments: &Draft<'_>) -> Vec<(u32, u32)
         }
         for message in first as usize..ends[at] {
             if agent != Agent::Codex || !codex::is_hidden(fragments, message) {
-                visible.push((record, u32::try_from(message).unwrap_or(u32::MAX)));
+                visible.push(fragments, record, u32::try_from(message).unwrap_or(u32::MAX));
             }
         }
     }
-    visible
+    visible.list
 }

@@ -4,7 +4,7 @@
 //! was cut off, a second record under an id. The result is read again and repaired until it stays
 //! as it is.
 
-use foxwedge_core::{Edit, Question, Repair, Strategy, repair};
+use foxwedge_core::{EditCount, Question, Repair, Strategy, repair};
 
 use super::{
     Agent, read,
@@ -23,11 +23,11 @@ pub(super) fn settle(
     rewritten: &mut Rewritten<'_>,
 ) {
     // Placeholders uncover nothing, nor do lines that are only cleaned.
-    let plain = |edit: &Edit| match edit.strategy {
+    let plain = |edit: &EditCount| match edit.strategy {
         Strategy::Synthesize => true,
         _ => matches!(edit.code, 802 | 803),
     };
-    if first.edits.iter().all(plain) {
+    if first.edits.counts().iter().all(plain) {
         return;
     }
     let mut bytes = Vec::new();
@@ -48,11 +48,10 @@ pub(super) fn settle(
         }
         first.later.add(&again.losses(session.draft()));
         let last = first.edits.last().map_or(0, |edit| edit.message);
-        first.edits.extend(again.edits.into_iter().map(|mut edit| {
-            // Messages are counted in the file as it was.
-            edit.message = edit.message.min(last);
-            edit
-        }));
+        let mut edits = again.edits;
+        // Messages are counted in the file as it was.
+        edits.iter_mut().for_each(|edit| edit.message = edit.message.min(last));
+        first.edits.append(edits);
         first.after = again.after;
         (bytes, changed) = (next, true);
     }

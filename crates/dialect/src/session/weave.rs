@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use foxwedge_core::{Repair, chain::Standing};
 
 use super::{
-    desk::Desk,
+    desk::{Desk, UsedIds},
     path::Path,
     plan::{Made, Planned},
 };
@@ -53,7 +53,7 @@ pub(super) fn weave(
     gone: HashSet<u32>,
 ) -> Woven {
     let mut woven = Woven { gone, ..Woven::default() };
-    let mut used = HashSet::new();
+    let mut used = UsedIds::default();
     // Records whose links are mended, and those whose links are wrong and stay so.
     let (mut joined, mut left) = (HashSet::new(), HashSet::new());
     let mended: HashSet<usize> = repair.body.mended.iter().copied().collect();
@@ -113,12 +113,7 @@ pub(super) fn gone(
 }
 
 /// Gives new records their ids.
-fn name(
-    desk: &Desk<'_, '_>,
-    plan: &[Planned<'_, '_>],
-    woven: &mut Woven,
-    used: &mut HashSet<String>,
-) {
+fn name(desk: &Desk<'_, '_>, plan: &[Planned<'_, '_>], woven: &mut Woven, used: &mut UsedIds) {
     for (place, planned) in plan.iter().enumerate() {
         let Made::New(template, pieces) = planned.made else { continue };
         let mut seed = vec![desk.id(template)];
@@ -136,22 +131,29 @@ fn orphans(desk: &Desk<'_, '_>, woven: &mut Woven) {
     if woven.gone.is_empty() && woven.ids.is_empty() {
         return;
     }
+    // What takes the place of a record that is gone, once that is known.
+    let mut instead: HashMap<u32, Option<u32>> = HashMap::new();
     for record in 0..u32::try_from(desk.log.links.len()).unwrap_or(0) {
         if woven.gone.contains(&record) || woven.parents.contains_key(&record) {
             continue;
         }
         let Some(first) = desk.parent(record) else { continue };
         let mut parent = Some(first);
-        let mut steps = 0;
+        let mut passed = Vec::new();
         while let Some(gone) = parent.filter(|parent| woven.gone.contains(parent)) {
+            if let Some(&known) = instead.get(&gone) {
+                parent = known;
+                break;
+            }
             // Twins are gone in favour of the record they repeat.
             let twin = desk.first_of(desk.id(gone)).filter(|&first| first != gone);
             parent = twin.or_else(|| desk.parent(gone));
-            steps += 1;
-            if steps > woven.gone.len() {
+            passed.push(gone);
+            if passed.len() > woven.gone.len() {
                 parent = None;
             }
         }
+        instead.extend(passed.into_iter().map(|gone| (gone, parent)));
         let id = parent.map(|parent| woven.id(desk, Item::Old(parent)).to_owned());
         if id.as_deref() != desk.log.links[record as usize].parent {
             woven.parents.insert(record, id.map_or("null".to_owned(), |id| quote(&id)));

@@ -66,11 +66,7 @@ pub(crate) fn patched(source: &str, object: Span, changes: Changes<'_>) -> Strin
     let mut out = Writer::new(source, &[]);
     patch(&mut out, object, changes);
     let chunks = out.finish();
-    let text = chunks.iter().map(|chunk| match chunk {
-        Chunk::Copy(span) => span.of(source),
-        Chunk::Text(text) => text,
-    });
-    text.collect()
+    chunks.iter().flat_map(|chunk| chunk.pieces(source)).collect()
 }
 
 /// Writes an object of nothing but changes.

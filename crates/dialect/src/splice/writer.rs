@@ -1,14 +1,48 @@
 //! Collects the pieces of a repaired document.
 
-use foxwedge_core::Span;
+use foxwedge_core::{Span, lone_surrogates};
 
 /// A piece of the output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Chunk {
     /// Bytes of the input.
     Copy(Span),
+    /// Bytes of the input inside one string, in which half characters are replaced.
+    Whole(Span),
     /// Words of our own.
     Text(String),
+}
+
+impl Chunk {
+    /// What it says, in pieces.
+    pub(crate) fn pieces<'c>(&'c self, source: &'c str) -> impl Iterator<Item = &'c str> {
+        let (text, mended) = match self {
+            Chunk::Copy(span) => (span.of(source), false),
+            Chunk::Whole(span) => (span.of(source), true),
+            Chunk::Text(text) => (text.as_str(), false),
+        };
+        replaced(text, mended)
+    }
+}
+
+/// A text in pieces, with its half characters replaced if that is wanted.
+pub(crate) fn replaced(text: &str, mended: bool) -> impl Iterator<Item = &str> {
+    let mut halves = mended.then(|| lone_surrogates(text));
+    let mut at = 0;
+    let mut half = false;
+    std::iter::from_fn(move || {
+        if std::mem::take(&mut half) {
+            return Some("\\ufffd");
+        }
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let Some(found) = halves.as_mut().and_then(Iterator::next) else {
+            at = text.len();
+            return Some(rest);
+        };
+        let before = text.get(at..found.start).unwrap_or("");
+        (at, half) = (found.end, true);
+        Some(before)
+    })
 }
 
 /// Collects pieces; neighbouring ones are joined, half characters are replaced on the way.
@@ -31,12 +65,15 @@ impl<'a> Writer<'a> {
     /// Copies a piece of the input.
     pub(crate) fn copy(&mut self, span: Span) {
         let mut start = span.start;
-        let first = self.surrogates.partition_point(|lone| lone.start < span.start);
-        let broken = self.surrogates.iter().skip(first).take_while(|lone| lone.end <= span.end);
-        for lone in broken {
-            self.copy_plain(Span { start, end: lone.start });
-            self.text("\\ufffd");
-            start = lone.end;
+        let first = self.surrogates.partition_point(|halves| halves.end <= span.start);
+        for halves in self.surrogates.iter().skip(first) {
+            if halves.start >= span.end {
+                break;
+            }
+            let inside = Span { start: halves.start.max(start), end: halves.end.min(span.end) };
+            self.copy_plain(Span { start, end: inside.start });
+            self.chunks.push(Chunk::Whole(inside));
+            start = inside.end;
         }
         self.copy_plain(Span { start, end: span.end });
     }
@@ -65,6 +102,7 @@ impl<'a> Writer<'a> {
         for chunk in chunks {
             match chunk {
                 Chunk::Copy(span) => self.copy_plain(span),
+                Chunk::Whole(_) => self.chunks.push(chunk),
                 Chunk::Text(text) => self.text(&text),
             }
         }

@@ -92,7 +92,7 @@ impl Onlooker for Desk<'_> {
         }
         let Healed { body, changes, question: _ } = heal(sent, self.wire, self.route, explanation)?;
         self.guarded.body = body.clone();
-        self.guarded.changes.extend(changes);
+        self.guarded.changes.append(changes);
         self.guarded.action = Action::Fixed;
         Some(body)
     }

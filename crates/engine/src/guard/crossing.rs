@@ -6,7 +6,7 @@ use foxwedge_dialect::convert::{self, Options};
 use super::{Guarded, Judging, Refusal, noted, policy};
 use crate::{
     config::Mode,
-    guard::{Action, Change},
+    guard::{Action, CountedList, changes},
 };
 
 pub(super) fn cross(judging: Judging<'_>) -> Result<Guarded, Refusal> {
@@ -35,15 +35,16 @@ pub(super) fn cross(judging: Judging<'_>) -> Result<Guarded, Refusal> {
     let converted =
         convert::request(reading.draft.source, from, to, &options).map_err(Refusal::Unreadable)?;
     if guarded.findings.is_empty() {
-        guarded.findings = noted::edits(converted.before.iter().chain(&converted.behind));
+        guarded.findings = noted::edits([&converted.before, &converted.behind]);
     }
-    let edits = converted.before.into_iter().chain(converted.behind);
-    guarded.changes.extend(edits.map(Change::of));
+    guarded.changes.append(changes(converted.before));
+    guarded.changes.append(changes(converted.behind));
     if !guarded.changes.is_empty() {
         guarded.action = Action::Fixed;
     }
     guarded.body = converted.body.into();
-    guarded.losses = converted.losses.iter().map(|loss| loss.note.clone()).collect();
+    let losses = converted.losses.len();
+    guarded.losses = CountedList::of(losses, converted.losses.into_iter().map(|loss| loss.note));
     guarded.names = converted.names;
     Ok(guarded)
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use foxwedge_core::{Explanation, Policy, Profile, Question, RuleSet, Wire, explain};
 use foxwedge_dialect::{read, text, want};
 
-use super::{Change, policy};
+use super::{Change, CountedList, changes, policy};
 use crate::config::Route;
 
 /// What a refusal is about.
@@ -29,8 +29,8 @@ pub(crate) struct Healed {
     pub(crate) body: Bytes,
     /// What was asked of it: more than we knew before.
     pub(crate) question: Question,
-    /// Every step.
-    pub(crate) changes: Vec<Change>,
+    /// The steps.
+    pub(crate) changes: CountedList<Change>,
 }
 
 /// The request, repaired for the rule that the refusal names; `None` if that changes nothing.
@@ -56,8 +56,10 @@ pub(crate) fn heal(
         let reading = read(source, wire, want(question.profile)).ok()?;
         let (patched, repair) = reading.fix(&question);
         let body = patched.to_string();
-        let changes = || repair.edits.into_iter().map(Change::of).collect();
         // The same bytes would be refused again.
-        (body != source).then(|| Healed { body: body.into(), question, changes: changes() })
+        (body != source).then(|| {
+            let changes = changes(repair.edits);
+            Healed { body: body.into(), question, changes }
+        })
     })
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use foxwedge_core::{Edit, Report};
+use foxwedge_core::{Edit, EditLog, Report};
+
+use super::CountedList;
 
 /// What was done about a history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -83,22 +85,29 @@ impl Change {
     }
 }
 
+/// The steps of a repair.
+pub(crate) fn changes(edits: EditLog) -> CountedList<Change> {
+    CountedList::of(edits.len(), edits.into_iter().map(Change::of))
+}
+
 /// Counts findings by rule, in the order of the rules.
 pub(super) fn findings(report: &Report) -> Vec<Noted> {
-    counted(report.findings.iter().map(|it| (it.rule.code, it.fix.strategy.name())))
+    let kinds = report.counts.iter();
+    counted(kinds.map(|kind| (kind.rule.code, kind.fix.strategy.name(), kind.count)))
 }
 
 /// Counts steps by rule.
-pub(super) fn edits<'e>(edits: impl IntoIterator<Item = &'e Edit>) -> Vec<Noted> {
-    counted(edits.into_iter().map(|edit| (edit.code, edit.strategy.name())))
+pub(super) fn edits<'e>(edits: impl IntoIterator<Item = &'e EditLog>) -> Vec<Noted> {
+    let kinds = edits.into_iter().flat_map(|edits| edits.counts().iter());
+    counted(kinds.map(|kind| (kind.code, kind.strategy.name(), kind.count)))
 }
 
-fn counted(found: impl Iterator<Item = (u16, &'static str)>) -> Vec<Noted> {
+fn counted(found: impl Iterator<Item = (u16, &'static str, usize)>) -> Vec<Noted> {
     let mut all: Vec<Noted> = Vec::new();
-    for (code, strategy) in found {
+    for (code, strategy, count) in found {
         match all.iter_mut().find(|noted| noted.code == code) {
-            Some(noted) => noted.count += 1,
-            None => all.push(Noted { code, strategy, count: 1 }),
+            Some(noted) => noted.count += count,
+            None => all.push(Noted { code, strategy, count }),
         }
     }
     all.sort_by_key(|noted| noted.code);

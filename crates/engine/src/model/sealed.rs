@@ -19,7 +19,7 @@ pub enum SealError {
     #[error(transparent)]
     Unreadable(#[from] ReadError),
     /// A provider would refuse it.
-    #[error("the history has {} that a provider would refuse", .0.findings.len())]
+    #[error("the history has {} that a provider would refuse", .0.total())]
     Unsound(Report),
 }
 

@@ -10,7 +10,7 @@ use foxwedge_core::Wire;
 use serde_json::{Value, json};
 
 use super::{cards, now};
-use crate::{Action, Change, Guarded, Noted, config::Mode};
+use crate::{Action, Change, CountedList, Guarded, Noted, config::Mode};
 
 /// The newest repairs. Bounded by number and by bytes.
 #[derive(Debug)]
@@ -54,9 +54,9 @@ pub struct Repair {
     /// What was found.
     pub findings: Vec<Noted>,
     /// Every step.
-    pub changes: Vec<Change>,
+    pub changes: CountedList<Change>,
     /// What the upstream's format cannot hold.
-    pub losses: Vec<String>,
+    pub losses: CountedList<String>,
     /// Tokens before and after, if it had to be made shorter.
     pub compacted: Option<(u64, u64)>,
     /// Bytes of the body before and after.
@@ -110,7 +110,9 @@ impl Repair {
             None => (Value::Null, Value::Null),
         };
         value["changes"] = cards::changes(&self.changes, usize::MAX);
-        value["losses"] = json!(self.losses);
+        value["losses"] = json!(&self.losses[..]);
+        value["changes_total"] = json!(self.changes.len());
+        value["losses_total"] = json!(self.losses.len());
         value["body_before"] = before;
         value["body_after"] = after;
         value
@@ -225,8 +227,8 @@ mod tests {
             wire: Wire::Anthropic,
             action: Action::Fixed,
             findings: vec![Noted { code: 101, strategy: "insert-answer", count: 1 }],
-            changes: Vec::new(),
-            losses: Vec::new(),
+            changes: CountedList::default(),
+            losses: CountedList::default(),
             compacted: None,
             bytes: (body, body),
             bodies: Some((bytes.clone(), bytes)),

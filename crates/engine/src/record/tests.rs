@@ -113,8 +113,8 @@ fn untouched(body: &str) -> Guarded {
         body: Bytes::copy_from_slice(body.as_bytes()),
         action: Action::None,
         findings: Vec::new(),
-        changes: Vec::new(),
-        losses: Vec::new(),
+        changes: Vec::new().into(),
+        losses: Vec::new().into(),
         names: Vec::new(),
         compacted: None,
     }
@@ -130,8 +130,9 @@ fn fixed(body: &str) -> Guarded {
             message: 1,
             calls: vec!["a".to_owned()],
             note: "answered call `a`".to_owned(),
-        }],
-        losses: vec!["the seed is not told".to_owned()],
+        }]
+        .into(),
+        losses: vec!["the seed is not told".to_owned()].into(),
         compacted: Some((200, 100)),
         ..untouched(body)
     }

@@ -1,7 +1,7 @@
 //! What a model is sent: the conversation, the instructions and the tools, in the model's format,
 //! sound, and proven to be.
 
-use foxwedge_core::{Edit, Policy, Question, RuleSet, Span, Wire};
+use foxwedge_core::{EditLog, Policy, Question, RuleSet, Span, Wire};
 use foxwedge_dialect::{
     ReadError,
     canon::{
@@ -31,7 +31,7 @@ pub(super) struct Context<'a> {
 /// A request, and what was repaired in it.
 pub(super) struct Composed {
     pub(super) body: String,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: EditLog,
     /// Names of tools that the model knows under another name.
     pub(super) names: Vec<Renamed>,
 }

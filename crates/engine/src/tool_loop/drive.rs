@@ -23,7 +23,7 @@ use super::{
     shorten::{Shortener, Shortening},
 };
 use crate::{
-    Change,
+    guard::changes,
     model::{Called, Model, Sealed, StopKind},
 };
 use hear::Heard;
@@ -223,7 +223,7 @@ impl<'a, S: Store> Drive<'a, S> {
             self.mended = true;
             let messages = self.context().messages(&composed.body)?;
             self.anew(Anew::Repaired, messages).await?;
-            let changes = composed.edits.drain(..).map(Change::of).collect();
+            let changes = changes(std::mem::take(&mut composed.edits));
             self.keeper.tell_note(Note::Repaired(changes));
         }
         self.names = composed.names;

@@ -6,7 +6,7 @@ use foxwedge_run::Effect;
 use foxwedge_tools::{About, Future};
 use serde_json::Value;
 
-use crate::Change;
+use crate::{Change, CountedList};
 
 /// Is told what happens. Everything it is told is in the store.
 pub trait Listener: Send {
@@ -35,7 +35,7 @@ pub enum Note {
         why: String,
     },
     /// The history was repaired, for good.
-    Repaired(Vec<Change>),
+    Repaired(CountedList<Change>),
     /// The provider refused so many tools: fewer are offered from now on.
     FewerTools {
         /// How many.

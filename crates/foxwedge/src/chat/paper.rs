@@ -56,7 +56,7 @@ impl Paper {
             messages: reading.draft.messages.len(),
             calls: reading.draft.parts.iter().filter(is_call).count(),
             tokens: weights.total(),
-            findings: foxwedge_core::check(&reading.draft, &question).findings.len(),
+            findings: foxwedge_core::check(&reading.draft, &question).total(),
         })
     }
 

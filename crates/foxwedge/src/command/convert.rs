@@ -146,8 +146,8 @@ fn stream(
         losses: finished.skipped.into_iter().map(Into::into).collect(),
         renamed: finished.renamed,
         names: Vec::new(),
-        before: Vec::new(),
-        behind: Vec::new(),
+        before: foxwedge_core::EditLog::default(),
+        behind: foxwedge_core::EditLog::default(),
         remaining: Judged::default(),
         ending: match (finished.failed, finished.complete) {
             (true, _) => Ending::Failed,

@@ -148,7 +148,7 @@ fn prove(
     let text = text(copy)?;
     let again = read(&text, session.agent, want(document.question.profile))
         .context("the copy cannot be read")?;
-    let sound = |session: &Session<'_>| check(session.draft(), &document.question).findings.len();
+    let sound = |session: &Session<'_>| check(session.draft(), &document.question).total();
     let named = again.about.id.as_deref().is_none_or(|own| own == id);
     let same = again.history() == session.history();
     let healthy = view == View::Raw || sound(&again) <= sound(session);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use foxwedge_core::{Edit, Finding, Profile, Question, RuleSet, Wire};
+use foxwedge_core::{EditLog, Profile, Question, Report, RuleSet, Wire};
 use foxwedge_dialect::{
     canon::{Loss, Spot, decode, encode},
     read, want,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
         "{} in {}, {}.\n",
         count(messages, "message"),
         wire.name(),
-        match sound.left.len() {
+        match sound.left.total() {
             0 => paint(GOOD, format_args!("sound for {}", profile.name())),
             left => paint(
                 WARNING,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
             ),
         }
     ));
-    Ok(if sound.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if sound.left.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The history in another format, and what is lost on the way.
@@ -69,9 +69,9 @@ fn told(history: String, from: Wire, to: Wire) -> anyhow::Result<(String, Vec<Lo
 /// A history that its profile takes.
 struct Sound {
     history: String,
-    edits: Vec<Edit>,
+    edits: EditLog,
     /// What has no repair that may be done unasked.
-    left: Vec<Finding>,
+    left: Report,
 }
 
 /// Repairs the history once more, for whoever takes it; a raw one is only looked at.
@@ -81,21 +81,21 @@ fn sound(history: &str, wire: Wire, question: &Question, view: View) -> anyhow::
     let (patched, repair) = reading.fix(question);
     Ok(match view {
         View::Raw => {
-            Sound { history: history.to_owned(), edits: Vec::new(), left: repair.before.findings }
+            Sound { history: history.to_owned(), edits: EditLog::default(), left: repair.before }
         }
         View::Clean => {
-            Sound { history: patched.to_string(), edits: repair.edits, left: repair.after.findings }
+            Sound { history: patched.to_string(), edits: repair.edits, left: repair.after }
         }
     })
 }
 
 /// What was repaired, in the file's view and for whoever takes the history.
-fn repairs(viewed: &Viewed<'_>, edits: &[Edit]) {
+fn repairs(viewed: &Viewed<'_>, edits: &EditLog) {
     let told = viewed.edits.iter().chain(edits).map(|edit| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         format!("{code} {}", clean(&cut(&edit.note, 200)))
     });
-    lines("repaired", told.collect());
+    lines("repaired", told.take(TOLD).collect(), viewed.edits.len() + edits.len());
 }
 
 /// What the format could not hold.
@@ -107,25 +107,26 @@ fn missing(losses: &[Loss]) {
         };
         format!("{} {place}", clean(&cut(&loss.note, 200)))
     });
-    lines("left out", told.collect());
+    lines("left out", told.take(TOLD).collect(), losses.len());
 }
 
-fn remaining(left: &[Finding], wire: Wire) {
-    let told = left.iter().map(|finding| {
+fn remaining(left: &Report, wire: Wire) {
+    let told = left.findings.iter().map(|finding| {
         let code = paint(WARNING, finding.rule.label());
         let at = place(wire, finding.at.message);
         format!("{code} {at}: {}", clean(&cut(&finding.message, 200)))
     });
-    lines("still there", told.collect());
+    lines("still there", told.take(TOLD).collect(), left.total());
 }
 
-fn lines(heading: &str, told: Vec<String>) {
+/// Lines under a heading; all of them would be so many.
+fn lines(heading: &str, told: Vec<String>, all: usize) {
     if told.is_empty() {
         return;
     }
-    let more = told.len().saturating_sub(TOLD);
+    let more = all.saturating_sub(told.len());
     let mut text = format!("{heading}:\n");
-    for line in told.iter().take(TOLD) {
+    for line in &told {
         text.push_str(&format!("  {line}\n"));
     }
     if more > 0 {

@@ -108,9 +108,9 @@ fn header(
 /// How the file is, and which rules it breaks.
 fn health(viewed: &Viewed<'_>) -> String {
     let mut counts = std::collections::BTreeMap::new();
-    for finding in &viewed.findings {
-        let (_, times) = counts.entry(finding.rule.code).or_insert((finding.rule, 0));
-        *times += 1;
+    for kind in viewed.report.counts.iter() {
+        let (_, times) = counts.entry(kind.rule.code).or_insert((kind.rule, 0));
+        *times += kind.count;
     }
     let told: Vec<String> = counts
         .values()
@@ -161,6 +161,10 @@ fn repaired(out: &mut dyn Write, viewed: &Viewed<'_>) -> io::Result<()> {
     for edit in &viewed.edits {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         writeln!(out, "  {code}  {}", clean(&cut(&edit.note, 240)))?;
+    }
+    let more = viewed.edits.len().saturating_sub(viewed.edits.iter().count());
+    if more > 0 {
+        writeln!(out, "  … and {more} more")?;
     }
     Ok(())
 }

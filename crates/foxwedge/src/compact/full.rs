@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use foxwedge_core::{Edit, Wire};
+use foxwedge_core::{EditLog, Wire};
 use foxwedge_dialect::compact::{Account, Size};
 
 use super::{amount::spaced, lost, plot, strategies, told::Told};
@@ -131,15 +131,16 @@ fn counted(told: &Told<'_>) -> String {
 }
 
 /// Steps of a repair, the first of them told.
-pub(super) fn steps(text: &mut String, label: &str, heading: &str, edits: &[&Edit], wire: Wire) {
+pub(super) fn steps(text: &mut String, label: &str, heading: &str, edits: &EditLog, wire: Wire) {
     row(text, label, heading);
     for edit in edits.iter().take(NAMED) {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         let at = paint(DIM, place(wire, edit.message));
         row(text, "", &format!("  {code} {at} {}", cut(&clean(&edit.note), 120)));
     }
-    if edits.len() > NAMED {
-        row(text, "", &format!("  … and {} more steps", edits.len() - NAMED));
+    let more = edits.len().saturating_sub(edits.iter().take(NAMED).count());
+    if more > 0 {
+        row(text, "", &format!("  … and {more} more steps"));
     }
 }
 
@@ -180,7 +181,8 @@ fn remaining(text: &mut String, account: &Account, wire: Wire) {
         let label = if at == 0 { "still there" } else { "" };
         row(text, label, &format!("{code} {place} {}", cut(&clean(&finding.message), 160)));
     }
-    if findings.len() > NAMED {
-        row(text, "", &format!("… and {} more findings", findings.len() - NAMED));
+    let more = account.remaining.total().saturating_sub(findings.len().min(NAMED));
+    if more > 0 {
+        row(text, "", &format!("… and {more} more findings"));
     }
 }

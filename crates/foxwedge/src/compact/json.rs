@@ -29,7 +29,11 @@ pub(crate) struct Document<'t> {
     given_up: Vec<[usize; 2]>,
     prefix: Option<Cached>,
     repaired: Vec<Step<'t>>,
+    /// How many repairs there were, listed or not.
+    repaired_total: usize,
     remaining: Vec<Left<'t>>,
+    /// How many findings remain, listed or not.
+    remaining_total: usize,
     held: Vec<Held>,
     messages: Vec<Message>,
 }
@@ -171,6 +175,8 @@ pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
         given_up: Vec::new(),
         prefix: None,
         repaired: Vec::new(),
+        repaired_total: 0,
+        remaining_total: account.remaining.total(),
         remaining: account.remaining.findings.iter().map(left).collect(),
         held: told.held().iter().map(|(messages, hold)| held(messages, hold.name())).collect(),
         messages: messages(told, changed),
@@ -180,7 +186,8 @@ pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
         document.given_up = account.given_up().iter().map(range).collect();
         document.prefix =
             account.prefix.map(|Prefix { message, tokens }| Cached { message, tokens });
-        document.repaired = told.repaired().into_iter().map(step).collect();
+        document.repaired = told.mended.iter().chain(&account.repaired).map(step).collect();
+        document.repaired_total = told.mended.len() + account.repaired.len();
     }
     document
 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, path::PathBuf};
 
 use anyhow::Context;
-use foxwedge_core::Edit;
+use foxwedge_core::EditLog;
 use foxwedge_dialect::{
     compact::Compacted,
     session::{Condensed, Session},
@@ -127,14 +127,14 @@ fn session_file(
 pub(crate) fn mended<'p>(
     subject: &Subject,
     plain: Cow<'p, [u8]>,
-) -> anyhow::Result<(Cow<'p, [u8]>, Vec<Edit>)> {
+) -> anyhow::Result<(Cow<'p, [u8]>, EditLog)> {
     let text = text(&plain).map_err(|failure| subject.trouble(&failure))?;
     let opened = open(&text, subject.manner, &subject.ask);
     let document = subject.only(&opened)?;
-    let Body::Session(session) = &document.body else { return Ok((plain, Vec::new())) };
+    let Body::Session(session) = &document.body else { return Ok((plain, EditLog::default())) };
     let (rewritten, repair) = session.fix(&document.question);
     if repair.is_untouched() {
-        return Ok((plain, Vec::new()));
+        return Ok((plain, EditLog::default()));
     }
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;

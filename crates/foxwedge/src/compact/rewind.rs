@@ -43,7 +43,7 @@ pub(crate) fn rewind(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;
     let (content, more) = mended(&subject, Cow::Owned(content))?;
-    repaired.extend(more);
+    repaired.append(more);
     let content = content.into_owned();
     let before = document.draft().messages.len();
     let after = messages(&content, document)?;
@@ -62,6 +62,10 @@ pub(crate) fn rewind(args: &CompactArgs) -> anyhow::Result<ExitCode> {
         let path = clean(&subject.shown);
         for edit in &repaired {
             say::note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
+        }
+        let more = repaired.len().saturating_sub(repaired.iter().count());
+        if more > 0 {
+            say::note(&format!("{path}: … and {more} more repairs"));
         }
     }
     tell(args, &subject, before, after)?;

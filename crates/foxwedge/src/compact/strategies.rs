@@ -2,10 +2,7 @@
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
-use foxwedge_core::{
-    Edit,
-    compact::{Gone, Keep, Score, Why},
-};
+use foxwedge_core::compact::{Gone, Keep, Score, Why};
 use foxwedge_dialect::compact::{Shortened, StageAccount};
 
 use super::{
@@ -50,8 +47,7 @@ pub(super) fn draw(text: &mut String, stage: &StageAccount, told: &Told<'_>) {
         aside(text, &format!("{not} {least} tokens have to stay, and {most} are allowed"));
     }
     if !stage.edits.is_empty() {
-        let edits: Vec<&Edit> = stage.edits.iter().collect();
-        steps(text, "", "mended behind it:", &edits, told.draft().wire);
+        steps(text, "", "mended behind it:", &stage.edits, told.draft().wire);
     }
 }
 

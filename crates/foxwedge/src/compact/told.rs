@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use foxwedge_core::{
-    Draft, Edit, Kind, Profile,
+    Draft, EditLog, Kind, Profile,
     compact::{Counter, Hold, unit_at, units, wish},
     pair,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Told<'t> {
     pub(crate) left: Vec<u64>,
     pub(crate) pins: &'t [usize],
     /// What was repaired in the file before it became the input.
-    pub(crate) mended: &'t [Edit],
+    pub(crate) mended: &'t EditLog,
     pub(crate) dry_run: bool,
 }
 
@@ -55,8 +55,10 @@ impl<'t> Told<'t> {
     }
 
     /// Everything that was repaired first.
-    pub(crate) fn repaired(&self) -> Vec<&'t Edit> {
-        self.mended.iter().chain(&self.compacted.account.repaired).collect()
+    pub(crate) fn repaired(&self) -> EditLog {
+        let mut repaired = self.mended.clone();
+        repaired.append(self.compacted.account.repaired.clone());
+        repaired
     }
 
     /// Whether something was written, or would have been.

@@ -124,7 +124,7 @@ impl Opened {
             places: places(&nodes, view.len()),
             records: records(&nodes, &cuts),
             findings: judged.findings.iter().take(FINDINGS).map(finding).collect(),
-            findings_total: judged.findings.len(),
+            findings_total: judged.counts.total(),
             found,
             view,
             forks,
@@ -221,22 +221,21 @@ impl Opened {
 
 /// What a list says of a session that was judged.
 pub(super) fn looked(judged: &Judged) -> Looked {
-    let all: Vec<_> = judged.findings.iter().map(|found| found.finding.clone()).collect();
-    let health: Health = scan::health(sessions::Health::of(&all));
+    let health: Health = scan::health(sessions::Health::of(&judged.counts));
     Looked {
         health,
         why: None,
         messages: judged.messages,
         findings: by_rule(judged),
-        repairable: judged.findings.iter().any(|found| found.is_fixable(false)),
+        repairable: judged.counts.fixable(false) > 0,
     }
 }
 
 /// How often each rule is broken.
 pub(super) fn by_rule(judged: &Judged) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for found in &judged.findings {
-        *counts.entry(found.finding.rule.label()).or_insert(0) += 1;
+    for kind in judged.counts.iter() {
+        *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
     }
     counts
 }

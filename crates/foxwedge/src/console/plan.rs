@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use foxwedge_core::{Edit, rules};
+use foxwedge_core::{Edit, EditLog, rules};
 use foxwedge_gateway::console::{Health, Page, Refusal};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) struct Planned {
     version: String,
     /// The name of this very plan; `None` if nothing would change.
     pub(super) name: Option<String>,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: EditLog,
     pub(super) before: Side,
     pub(super) after: Side,
     pub(super) rows: Vec<Row>,

@@ -56,7 +56,7 @@ pub(super) fn markdown(place: &Place, planned: &Planned) -> String {
             cell(&edit.note),
         );
     }
-    let more = planned.edits.len().saturating_sub(MOST);
+    let more = planned.edits.len().saturating_sub(planned.edits.iter().take(MOST).count());
     if more > 0 {
         let _ = writeln!(text, "| … and {more} more | | | |");
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::Context;
-use foxwedge_core::{Edit, Question, RuleSet, Wire};
+use foxwedge_core::{EditLog, Question, RuleSet, Wire};
 use foxwedge_dialect::{
     ReadError,
     convert::{self, Options},
@@ -59,7 +59,7 @@ pub(crate) fn request(
             }
             Body::Session(_) => trouble(input, &Failure::new(sentence(&error))),
         })?;
-    before.extend(converted.before);
+    before.append(converted.before);
     let profile = options.profile(args.to);
     let mut told = Told {
         path: shown(args),
@@ -112,8 +112,8 @@ pub(crate) fn response(
         losses: answered.losses.into_iter().map(Into::into).collect(),
         renamed: answered.renamed,
         names: Vec::new(),
-        before: Vec::new(),
-        behind: Vec::new(),
+        before: EditLog::default(),
+        behind: EditLog::default(),
         remaining: Judged::default(),
         ending: if answered.failed { Ending::Failed } else { Ending::Whole },
     };
@@ -131,20 +131,20 @@ fn mended<'p>(
     input: &Input,
     ask: &Ask,
     plain: Cow<'p, [u8]>,
-) -> anyhow::Result<(Cow<'p, [u8]>, Vec<Edit>)> {
+) -> anyhow::Result<(Cow<'p, [u8]>, EditLog)> {
     if !matches!(ask.format(), Some(Format::Agent(_))) && !is_session(input) {
-        return Ok((plain, Vec::new()));
+        return Ok((plain, EditLog::default()));
     }
     let text = text(&plain).map_err(|failure| trouble(input, &failure))?;
     let opened = open(&text, input.manner, ask);
     let Some(session) = opened.as_ref().ok().and_then(Source::session) else {
-        return Ok((plain, Vec::new()));
+        return Ok((plain, EditLog::default()));
     };
     diagnose::session(&input.shown, session);
     let question = ask.session_question(session.agent);
     let (rewritten, repair) = session.fix(&question);
     if repair.is_untouched() {
-        return Ok((plain, Vec::new()));
+        return Ok((plain, EditLog::default()));
     }
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;

@@ -30,7 +30,8 @@ pub(crate) fn draw(told: &Told) -> String {
     section(&mut text, "ids replaced", pairs(&told.renamed), told.renamed.len());
     section(&mut text, "tools renamed", pairs(&told.names), told.names.len());
     let left = &told.remaining.findings;
-    section(&mut text, "still there", left.iter().take(LINES).map(finding).collect(), left.len());
+    let all = told.remaining.counts.total();
+    section(&mut text, "still there", left.iter().take(LINES).map(finding).collect(), all);
     text.push_str(&summary(told));
     text
 }
@@ -60,7 +61,7 @@ fn summary(told: &Told) -> String {
 /// Whether the target's provider takes it.
 fn standing(told: &Told) -> String {
     let profile = told.profile.name();
-    match told.remaining.findings.len() {
+    match told.remaining.counts.total() {
         0 => paint(GOOD, format_args!("sound for {profile}")),
         left => paint(WARNING, format_args!("{} left for {profile}", count(left, "finding"))),
     }

@@ -32,6 +32,8 @@ pub(crate) struct Document<'t> {
     repairs: Repairs<'t>,
     /// As `check` writes them.
     remaining: Vec<Box<RawValue>>,
+    /// How many findings remain, listed or not.
+    remaining_total: usize,
     complete: bool,
 }
 
@@ -53,6 +55,9 @@ struct Pair<'t> {
 struct Repairs<'t> {
     before: Vec<Step<'t>>,
     behind: Vec<Step<'t>>,
+    /// How many steps there were, listed or not.
+    before_total: usize,
+    behind_total: usize,
 }
 
 #[derive(Serialize)]
@@ -79,8 +84,11 @@ pub(crate) fn document(told: &Told) -> Document<'_> {
         repairs: Repairs {
             before: told.before.iter().map(step).collect(),
             behind: told.behind.iter().map(step).collect(),
+            before_total: told.before.len(),
+            behind_total: told.behind.len(),
         },
         remaining: remaining(told),
+        remaining_total: told.remaining.counts.total(),
         complete: told.ending == Ending::Whole,
     }
 }

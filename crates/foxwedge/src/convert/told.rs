@@ -1,6 +1,6 @@
 //! All there is to say about a conversion, as data: reports read it and nothing else.
 
-use foxwedge_core::{Edit, Profile, Wire};
+use foxwedge_core::{EditLog, Profile, Wire};
 use foxwedge_dialect::{
     canon::{Loss, Lost, Renamed, Spot},
     stream::event::Skipped,
@@ -29,9 +29,9 @@ pub(crate) struct Told {
     /// Names of tools that stand for others now.
     pub(crate) names: Vec<Renamed>,
     /// What was repaired before it crossed.
-    pub(crate) before: Vec<Edit>,
+    pub(crate) before: EditLog,
     /// What was repaired behind, for the target.
-    pub(crate) behind: Vec<Edit>,
+    pub(crate) behind: EditLog,
     /// What the target's provider would still refuse.
     pub(crate) remaining: Judged,
     pub(crate) ending: Ending,
@@ -106,6 +106,6 @@ impl Told {
     pub(crate) fn is_fine(&self) -> bool {
         // A whole body that tells a failure tells all there is; a stream should have told more.
         let ended = self.ending == Ending::Whole || self.kind != Kind::Stream;
-        ended && self.remaining.findings.is_empty()
+        ended && self.remaining.counts.total() == 0
     }
 }

@@ -19,7 +19,12 @@ pub(super) struct RepairStep<'a> {
     pub(super) applied: &'a Applied,
 }
 
-/// All steps of all repairs.
+/// How many steps all repairs had, listed or not.
+pub(super) fn total(outcomes: &[Outcome]) -> usize {
+    judged(outcomes).map(|(_, judged)| judged.steps).sum()
+}
+
+/// The steps of all repairs that are listed.
 pub(super) fn steps(outcomes: &[Outcome]) -> impl Iterator<Item = RepairStep<'_>> {
     judged(outcomes).flat_map(|(path, judged)| {
         let session = judged.session.as_ref();
@@ -158,7 +163,8 @@ pub(super) fn block(path: &str, judged: &Judged) -> String {
         let (fixed, note) = (paint(GOOD, "fixed"), cut(&clean(line.note), 200));
         text.push_str(&format!("  {fixed} {code} {place}: {note}\n"));
     }
-    let left: usize = lines.iter().skip(MOST).map(|line| line.steps).sum();
+    let told: usize = lines.iter().take(MOST).map(|line| line.steps).sum();
+    let left = judged.steps.saturating_sub(told);
     if left > 0 {
         text.push_str(&format!("  … and {}\n", count(left, "more step")));
     }

@@ -23,11 +23,13 @@ pub(crate) fn draw(path: &str, name: &str, judged: &Judged, ask: &Ask) -> String
         finding(&mut text, (path, name), found, judged.edits_of(found), ask);
         text.push('\n');
     }
-    let left = judged.findings.len().saturating_sub(MOST);
+    let shown = judged.findings.len().min(MOST);
+    let left = judged.counts.total().saturating_sub(shown);
     if left > 0 {
         text.push_str(&format!(
-            "… and {left} more in {}; --output-format concise lists all\n\n",
-            clean(path)
+            "… and {left} more in {}; --output-format concise lists {}\n\n",
+            clean(path),
+            if judged.unlisted() == 0 { "all" } else { "more" }
         ));
     }
     text

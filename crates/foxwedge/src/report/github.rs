@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{edits, findings, level};
+use super::{edits, findings, judged, level, unlisted_by_rule};
 use crate::{
     outcome::Outcome,
     say::{clean, cut, is_harmful},
@@ -23,6 +23,17 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()>
         let (line, column) = (seen.found.position.line, seen.found.position.column);
         let level = level(finding.severity);
         writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;
+    }
+    for (path, judged) in judged(outcomes) {
+        let file = match path {
+            STDIN => String::new(),
+            path => format!("file={},", property(path)),
+        };
+        for (rule, severity, unlisted) in unlisted_by_rule(judged) {
+            let title = property(&format!("{} {}", rule.label(), rule.name));
+            let level = level(severity);
+            writeln!(out, "::{level} {file}title={title}::… and {unlisted} more")?;
+        }
     }
     for step in edits::steps(outcomes) {
         let edit = &step.applied.edit;

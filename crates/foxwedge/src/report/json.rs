@@ -1,14 +1,18 @@
 //! Findings for programs. Field names are a promise.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use foxwedge_core::Edit;
 use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::{
     Seen, Totals,
     edits::{self, LossCounts, StepEntry, StepList},
-    findings, level,
+    findings, judged, level, of_file, unlisted, unlisted_by_rule,
 };
 use crate::outcome::Outcome;
 
@@ -29,8 +33,12 @@ struct Summary {
     files: usize,
     messages: usize,
     findings: usize,
+    /// Findings that are counted, but not listed above.
+    unlisted: usize,
     fixed: usize,
-    /// Only where something was to be repaired, as `losses`.
+    /// Exact counts of all findings, by code.
+    by_rule: BTreeMap<String, usize>,
+    /// Only where something was to be repaired, as `losses`: all steps, listed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     edits: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,16 +109,34 @@ fn summary(outcomes: &[Outcome], repaired: bool) -> Summary {
         files: totals.files,
         messages: totals.messages,
         findings: totals.findings,
+        unlisted: unlisted(outcomes),
+        by_rule: by_rule(outcomes),
         fixed: totals.fixed,
-        edits: repaired.then(|| edits::steps(outcomes).count()),
+        edits: repaired.then(|| edits::total(outcomes)),
         losses: repaired.then(|| LossCounts(edits::losses(outcomes))),
     }
 }
 
-/// One object a line: findings, then every step of the repairs, then a summary of them.
+/// Exact counts of all findings, by code.
+fn by_rule(outcomes: &[Outcome]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for kind in judged(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+        *counts.entry(kind.rule.label()).or_insert(0) += kind.count;
+    }
+    counts
+}
+
+/// One object a line: findings, behind those of a file one for each rule that has more of them, then
+/// the steps of the repairs, then a summary of them.
 pub(super) fn lines(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -> io::Result<()> {
-    for seen in findings(outcomes) {
-        line(out, &entry(seen))?;
+    for (path, judged) in judged(outcomes) {
+        for seen in of_file(path, judged) {
+            line(out, &entry(seen))?;
+        }
+        for (rule, _, unlisted) in unlisted_by_rule(judged) {
+            let (code, name) = (rule.label(), rule.name);
+            line(out, &json!({ "code": code, "name": name, "path": path, "unlisted": unlisted }))?;
+        }
     }
     if !repaired {
         return Ok(());

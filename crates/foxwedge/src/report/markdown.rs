@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{edits, findings, summary};
+use super::{edits, findings, summary, unlisted};
 use crate::{
     ask::Ask,
     outcome::Outcome,
@@ -15,7 +15,8 @@ const MOST: usize = 200;
 /// A table and a summary.
 pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io::Result<()> {
     out.write_all(b"### foxwedge\n\n")?;
-    let count = findings(outcomes).count();
+    let listed = findings(outcomes).count();
+    let count = listed + unlisted(outcomes);
     if count > 0 {
         out.write_all(b"| Place | Rule | What | Fix |\n|---|---|---|---|\n")?;
     }
@@ -34,8 +35,8 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io:
             finding.fix.applicability.name(),
         )?;
     }
-    if count > MOST {
-        writeln!(out, "| … and {} more | | | |", count - MOST)?;
+    if count > listed.min(MOST) {
+        writeln!(out, "| … and {} more | | | |", count - listed.min(MOST))?;
     }
     if count > 0 {
         out.write_all(b"\n")?;
@@ -47,7 +48,7 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], ask: &Ask) -> io:
 
 /// A table of what was repaired.
 fn repaired(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
-    let count = edits::steps(outcomes).count();
+    let (count, listed) = (edits::total(outcomes), edits::steps(outcomes).count());
     if count == 0 {
         return Ok(());
     }
@@ -67,8 +68,8 @@ fn repaired(out: &mut dyn Write, outcomes: &[Outcome]) -> io::Result<()> {
             cell(&edit.note),
         )?;
     }
-    if count > MOST {
-        writeln!(out, "| … and {} more | | | |", count - MOST)?;
+    if count > listed.min(MOST) {
+        writeln!(out, "| … and {} more | | | |", count - listed.min(MOST))?;
     }
     out.write_all(b"\n")
 }

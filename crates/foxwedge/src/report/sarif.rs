@@ -15,7 +15,7 @@ use super::{
     edits::{self, LossCounts, StepList},
     findings,
     json::{fix, pretty},
-    level,
+    judged, level, unlisted_by_rule,
 };
 use crate::{
     outcome::{Failure, Outcome, Verdict},
@@ -38,6 +38,19 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -
     rules.sort_by_key(|rule| rule.code);
     let failures: Vec<Notification<'_>> =
         failures(outcomes).map(|(path, failure)| notification(path, failure)).collect();
+    let unlisted = judged(outcomes).flat_map(|(path, judged)| {
+        let more = unlisted_by_rule(judged).into_iter();
+        more.map(move |(rule, _, more)| (path, format!("{}: … and {more} more", rule.label())))
+    });
+    let unlisted: Vec<(&str, String)> = unlisted.collect();
+    let start = Position { line: 1, column: 1 };
+    let notes = unlisted.iter().map(|(path, text)| Notification {
+        level: "note",
+        message: Text { text },
+        locations: [location(path, start)],
+    });
+    let successful = failures.is_empty();
+    let notifications: Vec<Notification<'_>> = failures.into_iter().chain(notes).collect();
     let driver = Driver {
         name: "foxwedge",
         version: env!("CARGO_PKG_VERSION"),
@@ -46,8 +59,8 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[Outcome], repaired: bool) -
     let run = Run {
         tool: Tool { driver },
         invocations: [Invocation {
-            execution_successful: failures.is_empty(),
-            tool_execution_notifications: failures,
+            execution_successful: successful,
+            tool_execution_notifications: notifications,
         }],
         column_kind: "unicodeCodePoints",
         results: Results { outcomes, rules: &rules },

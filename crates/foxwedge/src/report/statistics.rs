@@ -8,7 +8,7 @@ use std::{
 use foxwedge_core::{Applicability, Rule};
 use serde::Serialize;
 
-use super::{findings, json::pretty};
+use super::{json::pretty, judged};
 use crate::{
     cli::OutputFormat,
     outcome::Outcome,
@@ -50,11 +50,12 @@ pub(super) fn write(
 
 fn counts(outcomes: &[Outcome]) -> Vec<Count> {
     let mut by_code: BTreeMap<u16, (&'static Rule, usize, usize)> = BTreeMap::new();
-    for seen in findings(outcomes) {
-        let rule = seen.found.finding.rule;
-        let (_, count, fixable) = by_code.entry(rule.code).or_insert((rule, 0, 0));
-        *count += 1;
-        *fixable += usize::from(seen.found.finding.fix.applicability == Applicability::Safe);
+    for kind in judged(outcomes).flat_map(|(_, judged)| judged.counts.iter()) {
+        let (_, count, fixable) = by_code.entry(kind.rule.code).or_insert((kind.rule, 0, 0));
+        *count += kind.count;
+        if kind.fix.applicability == Applicability::Safe {
+            *fixable += kind.count;
+        }
     }
     let mut counts: Vec<Count> = by_code
         .into_values()

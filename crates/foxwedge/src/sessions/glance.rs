@@ -9,7 +9,7 @@ use foxwedge_dialect::{
     want,
 };
 
-use super::{Health, usual, view::is_repaired};
+use super::{Health, usual};
 use crate::{agents::Entry, preview, source};
 
 /// What one look at a session file tells.
@@ -75,19 +75,19 @@ fn look(entry: &Entry, most: u64) -> anyhow::Result<Glance> {
         bail!("there is no record of {} in it", entry.agent.name());
     }
     let mut findings = BTreeMap::new();
-    for finding in &report.findings {
-        *findings.entry(finding.rule.label()).or_insert(0) += 1;
+    for kind in report.counts.iter() {
+        *findings.entry(kind.rule.label()).or_insert(0) += kind.count;
     }
     let about = &session.about;
     let owned = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
     Ok(Glance {
-        health: Health::of(&report.findings),
+        health: Health::of(&report.counts),
         id: owned(&about.id),
         project: owned(&about.folder).or_else(|| entry.project.clone()),
         title: title(&session).or_else(|| entry.title.clone()).or_else(|| opening(session.draft())),
         messages: session.draft().messages.len(),
         findings,
-        healable: report.findings.iter().any(is_repaired),
+        healable: report.counts.fixable(false) > 0,
         why: None,
     })
 }

@@ -1,7 +1,7 @@
 //! How a session is, in a word.
 
 use anstyle::Style;
-use foxwedge_core::{Finding, Severity};
+use foxwedge_core::{FindingCounts, Severity};
 use serde::Serialize;
 
 use crate::say::{ERROR, GOOD, WARNING, paint};
@@ -25,10 +25,10 @@ impl Health {
         [Health::Ok, Health::LosingHistory, Health::Bricked, Health::Unreadable];
 
     /// From what was found.
-    pub(crate) fn of(findings: &[Finding]) -> Health {
-        match findings.iter().find(|finding| finding.severity == Severity::Error) {
+    pub(crate) fn of(counts: &FindingCounts) -> Health {
+        match counts.iter().find(|kind| kind.severity == Severity::Error) {
             Some(_) => Health::Bricked,
-            None if findings.is_empty() => Health::Ok,
+            None if counts.total() == 0 => Health::Ok,
             None => Health::LosingHistory,
         }
     }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, io};
 
 use anyhow::{Context, bail};
-use foxwedge_core::{Applicability, Edit, Finding, Repair};
+use foxwedge_core::{Applicability, EditLog, Finding, Repair, Report};
 use foxwedge_dialect::session::Text;
 
 use super::{Health, Loaded};
@@ -18,9 +18,9 @@ pub(crate) struct Viewed<'l> {
     loaded: &'l Loaded,
     content: Cow<'l, [u8]>,
     /// What is wrong with the file as it stands.
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) report: Report,
     /// What the repair did; nothing in the raw view.
-    pub(crate) edits: Vec<Edit>,
+    pub(crate) edits: EditLog,
 }
 
 impl Loaded {
@@ -35,15 +35,15 @@ impl Loaded {
         let mut viewed = Viewed {
             loaded: self,
             content: Cow::Borrowed(&self.content),
-            findings: Vec::new(),
-            edits: Vec::new(),
+            report: Report::default(),
+            edits: EditLog::default(),
         };
         if self.view == View::Raw {
-            viewed.findings = document.findings();
+            viewed.report = document.report();
             return Ok(viewed);
         }
         let (content, repair) = repaired(&document)?;
-        viewed.findings = repair.before.findings;
+        viewed.report = repair.before;
         if !repair.edits.is_empty() {
             viewed.content = Cow::Owned(content);
             viewed.edits = repair.edits;
@@ -68,7 +68,9 @@ impl Viewed<'_> {
     fn prove(&self) -> anyhow::Result<()> {
         let text = self.text()?;
         let again = self.document(&text).context("the repair did not hold")?;
-        let Some(left) = again.findings().into_iter().find(is_repaired) else { return Ok(()) };
+        let Some(left) = again.report().findings.into_iter().find(is_repaired) else {
+            return Ok(());
+        };
         bail!(
             Trouble::new(format!(
                 "{} is still there after the repair: {}",
@@ -84,7 +86,7 @@ impl Viewed<'_> {
 
     /// How the file is as it stands.
     pub(crate) fn health(&self) -> Health {
-        Health::of(&self.findings)
+        Health::of(&self.report.counts)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One conversation, as a provider takes it or as an agent keeps it.
 
-use foxwedge_core::{Draft, Edit, Finding, Question, check, repair};
+use foxwedge_core::{Draft, EditLog, Question, Report, check, repair};
 use foxwedge_dialect::{Reading, session::Session};
 
 /// One conversation.
@@ -31,16 +31,16 @@ impl<'a> Document<'a> {
     }
 
     /// What is wrong with it.
-    pub(crate) fn findings(&self) -> Vec<Finding> {
-        check(self.draft(), &self.question).findings
+    pub(crate) fn report(&self) -> Report {
+        check(self.draft(), &self.question)
     }
 
     /// What is wrong with it, and what a repair would do.
-    pub(crate) fn findings_and_edits(&self) -> (Vec<Finding>, Vec<Edit>) {
+    pub(crate) fn report_and_edits(&self) -> (Report, EditLog) {
         let repair = match &self.body {
             Body::Wire(reading) => repair(&reading.draft, &self.question),
             Body::Session(session) => session.fix(&self.question).1,
         };
-        (repair.before.findings, repair.edits)
+        (repair.before, repair.edits)
     }
 }

@@ -89,6 +89,14 @@ fn empty(inside: &str, count: usize) -> String {
     format!(r#"{{"model":"chat-scripted","messages":[{inside}{list}{close}]}}"#)
 }
 
+/// Half characters, in one string or in many.
+fn halves(between: &str, count: usize) -> String {
+    let halves = vec!["\\ud83d"; count].join(between);
+    format!(
+        r#"{{"model":"chat-scripted","messages":[{{"role":"user","content":"hi","x":["{halves}"]}}]}}"#
+    )
+}
+
 fn deep(open: &str, close: &str, depth: usize) -> String {
     let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
     format!(r#"{{"model":"scripted","messages":[{{"role":"user","content":{nested}}}]}}"#)
@@ -104,7 +112,7 @@ fn hostile_requests_are_refused_and_the_next_one_is_served() {
     let zstd = head("content-encoding: zstd\r\n");
     let large_header = head(&format!("x-filler: {}\r\n", "x".repeat(1 << 20)));
     let many: String = (0..10_000).map(|number| format!("x-{number}: 1\r\n")).collect();
-    let table: [(&str, Vec<u8>, &[u16]); 16] = [
+    let table: [(&str, Vec<u8>, &[u16]); 18] = [
         ("a body of 64 MiB", post(PATH, &head(""), vec![b' '; 64 << 20]), &[413]),
         ("64 MiB in chunks", chunked(64 << 20), &[413]),
         ("a gzip bomb", post(PATH, &gzip, gzip_bomb()), &[413]),
@@ -117,6 +125,8 @@ fn hostile_requests_are_refused_and_the_next_one_is_served() {
         ("ten million empty messages", post(PATH, &head(""), empty("", 10_000_000)), &[400, 413]),
         ("ten million empty calls", post(PATH, &head(""), empty(CALLS, 10_000_000)), &[400, 413]),
         ("as many calls as may be", post(PATH, &head(""), empty(CALLS, 11_900)), &[200]),
+        ("a million half characters", post(PATH, &head(""), halves("", 1_000_000)), &[200]),
+        ("half a million broken strings", post(PATH, &head(""), halves("\",\"", 500_000)), &[200]),
         ("a body of zeros", post(PATH, &head(""), vec![0; 16 << 20]), &[400]),
         ("a header of 1 MiB", get("/v1/models", &large_header), &[431]),
         ("ten thousand headers", get("/v1/models", &head(&many)), &[431]),
@@ -136,6 +146,8 @@ fn hostile_requests_are_refused_and_the_next_one_is_served() {
             assert_eq!(answer.framing, Framing::Whole, "{name}: {answer:?}");
         }
         assert!(rise < MOST, "{name}: {rise}");
+        let kept = gateway.memory().now.saturating_sub(before);
+        assert!(kept < MOST, "{name}: {kept} bytes are still held");
         worst = worst.max(rise);
         gateway.serves();
     }

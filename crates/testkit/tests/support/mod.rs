@@ -3,8 +3,7 @@
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
 use foxwedge_core::{
-    Applicability, Edit, Finding, Policy, Profile, Question, Report, RuleSet, Unanswered, Wire,
-    check,
+    Applicability, Finding, Policy, Profile, Question, Report, RuleSet, Unanswered, Wire, check,
 };
 use foxwedge_dialect::{read, text, want};
 use foxwedge_testkit::{Violation, violations};
@@ -16,7 +15,7 @@ pub(crate) struct Fixed {
     /// What was wrong before.
     pub(crate) before: Report,
     /// What was done.
-    pub(crate) edits: Vec<Edit>,
+    pub(crate) edits: foxwedge_core::EditLog,
     /// The new document.
     pub(crate) text: String,
 }

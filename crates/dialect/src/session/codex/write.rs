@@ -105,10 +105,6 @@ pub(in crate::session) fn tell(
     }
     let mut writer = Writer::new(source, &[]);
     patch(&mut writer, message.span, changes);
-    for chunk in writer.finish() {
-        match chunk {
-            Chunk::Copy(span) => out.push_str(span.of(source)),
-            Chunk::Text(text) => out.push_str(&text),
-        }
-    }
+    let chunks = writer.finish();
+    out.extend(chunks.iter().flat_map(|chunk| chunk.pieces(source)));
 }

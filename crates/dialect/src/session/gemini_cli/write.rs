@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foxwedge_core::{Content, Kind, Message, Part, Piece, Repair, Role, Source, Span};
 
-use super::Entry;
+use super::{Entry, open_calls::OpenCalls};
 use crate::{
     gemini,
     json::{elements, field, quote},
@@ -86,20 +86,6 @@ struct Job<'r, 'a> {
     new: Vec<(Entry<'a>, Vec<&'r Piece<'a>>)>,
 }
 
-/// A call that waits for its answer.
-struct Open {
-    id: Option<String>,
-    name: Option<String>,
-    span: Span,
-    answered: bool,
-}
-
-impl Open {
-    fn holds(&self, span: Span) -> bool {
-        span.start >= self.span.start && span.end <= self.span.end
-    }
-}
-
 fn is_answer(piece: &Piece<'_>) -> bool {
     matches!(piece.part.kind, Kind::Answer(_))
 }
@@ -135,12 +121,12 @@ impl<'r, 'a> Job<'r, 'a> {
     fn sort(&mut self) {
         let repair = self.repair;
         let draft = self.session.draft();
-        let mut open: Vec<Open> = Vec::new();
+        let mut open = OpenCalls::default();
         let mut speaker = Role::User;
         let mut last = None;
         for slot in &repair.slots {
             if slot.role == Role::Assistant && speaker != Role::Assistant {
-                open.clear();
+                open = OpenCalls::default();
             }
             speaker = slot.role;
             let origin = slot.origin.and_then(|origin| draft.messages.get(origin));
@@ -149,7 +135,7 @@ impl<'r, 'a> Job<'r, 'a> {
             if let (Some(message), false) = (origin, slot.touched) {
                 for part in draft.parts_of(message) {
                     self.kept.insert(part.span);
-                    note(&mut open, &part.kind, part.span);
+                    open.note(&part.kind, part.span);
                 }
                 continue;
             }
@@ -157,19 +143,17 @@ impl<'r, 'a> Job<'r, 'a> {
             let own = |piece: &Piece<'_>| piece.source == Source::Kept && is_answer(piece);
             for piece in slot.pieces.iter().filter(|piece| own(piece)) {
                 let span = piece.part.span;
-                if let Some(call) = open.iter_mut().find(|call| call.holds(span)) {
-                    call.answered = true;
+                if open.answer_at(span) {
                     self.kept.insert(span);
                 }
             }
             let mut homeless = Vec::new();
             for piece in &slot.pieces {
                 let span = piece.part.span;
-                if own(piece) && open.iter().any(|call| call.holds(span)) {
+                if own(piece) && open.holds(span) {
                     continue;
                 }
-                let call =
-                    note(&mut open, &piece.part.kind, span).filter(|call| self.is_own(*call));
+                let call = open.note(&piece.part.kind, span).filter(|call| self.is_own(*call));
                 let answer = is_answer(piece);
                 let stays = span != Span::NOWHERE && self.entry_of(span) == home;
                 match (&piece.source, call) {
@@ -358,34 +342,6 @@ impl<'r, 'a> Job<'r, 'a> {
         }
         out.text("]}");
         out.finish()
-    }
-}
-
-/// Notes a call as open, or an answer with the call it answers.
-fn note(open: &mut Vec<Open>, kind: &Kind<'_>, span: Span) -> Option<Span> {
-    match kind {
-        Kind::Call(call) => {
-            let (id, name) = (call.id.as_deref(), call.name.as_deref());
-            let (id, name) = (id.map(str::to_owned), name.map(str::to_owned));
-            open.push(Open { id, name, span, answered: false });
-            None
-        }
-        Kind::Answer(answer) => {
-            let free = |call: &&mut Open| !call.answered;
-            let mut by_id = open.iter_mut().filter(free);
-            let found =
-                by_id.find(|call| call.id.is_some() && call.id.as_deref() == answer.id.as_deref());
-            let found = match found {
-                Some(found) => found,
-                None => open.iter_mut().filter(free).find(|call| {
-                    (call.id.is_none() || answer.id.is_none())
-                        && call.name.as_deref() == answer.name.as_deref()
-                })?,
-            };
-            found.answered = true;
-            Some(found.span)
-        }
-        _ => None,
     }
 }
 

@@ -221,7 +221,7 @@ async fn what_the_guard_did_is_told_beside_the_reply() {
     assert_eq!(*page[0].run, **recording.run());
     assert!(page[0].bodies.is_none());
     let mut recording = bench.guarded("s", &[], "{}", &untouched("{}"));
-    again.changes.extend(again.changes.clone());
+    again.changes.append(again.changes.clone());
     recording.changed(&again);
     assert_eq!(bench.recorder.repairs().list(Some("ann"), None, 10).len(), 2);
     assert_eq!(bench.recorder.repairs().list(Some("bob"), None, 10).len(), 0);

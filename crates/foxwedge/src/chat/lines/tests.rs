@@ -139,7 +139,7 @@ fn notes_are_one_line_each() {
             Note::Waiting { pause: Duration::from_millis(2_000), why: "busy\nnow".to_owned() },
             "note: waiting 2.0s: busy\u{fffd}now\n",
         ),
-        (Note::Repaired(Vec::new()), "note: the history was repaired: 0 changes\n"),
+        (Note::Repaired(Vec::new().into()), "note: the history was repaired: 0 changes\n"),
         (Note::Compacting, "note: the history is being made shorter\n"),
         (
             Note::Compacted(900, 80),

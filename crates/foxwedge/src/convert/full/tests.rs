@@ -18,8 +18,8 @@ fn told(losses: Vec<Missing>) -> Told {
         losses,
         renamed: Vec::new(),
         names: Vec::new(),
-        before: Vec::new(),
-        behind: Vec::new(),
+        before: foxwedge_core::EditLog::default(),
+        behind: foxwedge_core::EditLog::default(),
         remaining: Judged::default(),
         ending: Ending::Whole,
     }

@@ -1,0 +1,90 @@
+//! The steps of a repair: the first of each rule in full, all of them counted.
+
+use std::ops::{Deref, DerefMut};
+
+use super::Edit;
+use crate::report::{EditCounts, LISTED, ListBudget, shorten, weight};
+
+/// Steps of a repair, in order. As a slice it holds the first steps of each rule; `len` and
+/// `counts` know all of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EditLog {
+    listed: Vec<Edit>,
+    counts: EditCounts,
+    budget: ListBudget,
+}
+
+impl EditLog {
+    /// How many steps there are, listed or not.
+    pub fn len(&self) -> usize {
+        self.counts.total()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// How many steps there are of each kind.
+    pub fn counts(&self) -> &EditCounts {
+        &self.counts
+    }
+
+    /// Adds the steps of another repair.
+    pub fn append(&mut self, other: EditLog) {
+        let mut counts = self.counts.clone();
+        counts.merge(&other.counts);
+        other.listed.into_iter().for_each(|edit| self.push(edit));
+        self.counts = counts;
+    }
+
+    /// Whether another step of a rule would be listed.
+    pub(super) fn lists(&self, code: u16) -> bool {
+        self.counts.of(code) < LISTED
+    }
+
+    /// Counts a step, and lists it if it is one of the first of its rule.
+    pub(super) fn push(&mut self, mut edit: Edit) {
+        let before = self.counts.of(edit.code);
+        self.counts.add(edit.code, edit.strategy, 1);
+        if before >= LISTED {
+            return;
+        }
+        shorten(&mut edit.note, &mut edit.ids);
+        if self.budget.takes(before == 0, edit.note.len() + weight(&edit.ids)) {
+            self.listed.push(edit);
+        }
+    }
+}
+
+impl Deref for EditLog {
+    type Target = [Edit];
+
+    fn deref(&self) -> &[Edit] {
+        &self.listed
+    }
+}
+
+impl DerefMut for EditLog {
+    fn deref_mut(&mut self) -> &mut [Edit] {
+        &mut self.listed
+    }
+}
+
+impl IntoIterator for EditLog {
+    type Item = Edit;
+    type IntoIter = std::vec::IntoIter<Edit>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.listed.into_iter()
+    }
+}
+
+impl<'e> IntoIterator for &'e EditLog {
+    type Item = &'e Edit;
+    type IntoIter = std::slice::Iter<'e, Edit>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.listed.iter()
+    }
+}

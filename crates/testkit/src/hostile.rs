@@ -1,0 +1,203 @@
+//! Documents and session files that were made to hurt: many of one thing, as small as it can be.
+//!
+//! What they cost has to grow with their bytes, in time and in memory, whatever is wrong with them.
+//! `cargo xtask growth` measures the time, `crates/testkit/tests/memory.rs` the memory.
+
+use foxwedge_core::{Profile, Question, Wire, check};
+use foxwedge_dialect::{
+    read,
+    session::{self, Agent},
+    want,
+};
+
+mod requests;
+mod sessions;
+
+/// What a hostile document is read as.
+#[derive(Clone, Copy, Debug)]
+pub enum HostileFormat {
+    /// A request, or a list of messages.
+    Request(Wire, Profile),
+    /// The session file of an agent.
+    Session(Agent),
+}
+
+/// One way to hurt: `make` yields a document of about so many times one thing.
+#[derive(Clone, Copy, Debug)]
+pub struct HostileShape {
+    /// What there are many of.
+    pub name: &'static str,
+    /// What it is read as.
+    pub format: HostileFormat,
+    /// The document.
+    pub make: fn(usize) -> Vec<u8>,
+}
+
+/// Every shape.
+pub fn shapes() -> Vec<HostileShape> {
+    let mut shapes = requests::shapes();
+    shapes.extend(sessions::shapes());
+    shapes
+}
+
+/// What is found in a document, and how large its repair is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostileOutcome {
+    /// Findings.
+    pub findings: usize,
+    /// Edits of the repair.
+    pub edits: usize,
+    /// Bytes of the repaired document.
+    pub written: usize,
+    /// Findings that a repair should have removed, and did not.
+    pub left: usize,
+}
+
+impl HostileFormat {
+    fn question(self) -> Question {
+        match self {
+            HostileFormat::Request(_, profile) => Question::of(profile),
+            HostileFormat::Session(agent) => {
+                let mut question = Question::of(agent.profile());
+                agent.restrict(&mut question);
+                question
+            }
+        }
+    }
+
+    /// Checks a document; `None` if it cannot be read.
+    pub fn check(self, bytes: &[u8]) -> Option<HostileOutcome> {
+        let question = self.question();
+        let report = match self {
+            HostileFormat::Request(wire, profile) => {
+                let source = std::str::from_utf8(bytes).ok()?;
+                check(&read(source, wire, want(profile)).ok()?.draft, &question)
+            }
+            HostileFormat::Session(agent) => {
+                let text = session::text(bytes).ok()?;
+                let session = session::read(&text, agent, want(question.profile)).ok()?;
+                check(session.draft(), &question)
+            }
+        };
+        let (findings, left) = (report.total(), report.counts.fixable(false));
+        Some(HostileOutcome { findings, left, ..HostileOutcome::default() })
+    }
+
+    /// Repairs a document; `None` if it cannot be read.
+    pub fn repaired(self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut written = Vec::new();
+        self.write_fixed(bytes, &mut written)?;
+        Some(written)
+    }
+
+    /// Repairs a document, and writes the result to nowhere; `None` if it cannot be read.
+    pub fn fix(self, bytes: &[u8]) -> Option<HostileOutcome> {
+        let mut sink = Sink(0);
+        let repair = self.write_fixed(bytes, &mut sink)?;
+        Some(HostileOutcome { written: sink.0, ..repair })
+    }
+
+    fn write_fixed(self, bytes: &[u8], out: &mut impl std::io::Write) -> Option<HostileOutcome> {
+        let question = self.question();
+        Some(match self {
+            HostileFormat::Request(wire, profile) => {
+                let source = std::str::from_utf8(bytes).ok()?;
+                let reading = read(source, wire, want(profile)).ok()?;
+                let (patched, repair) = reading.fix(&question);
+                patched.write_to(out).ok()?;
+                told(&repair)
+            }
+            HostileFormat::Session(agent) => {
+                let text = session::text(bytes).ok()?;
+                let session = session::read(&text, agent, want(question.profile)).ok()?;
+                let (rewritten, repair) = session.fix(&question);
+                rewritten.write_to(out).ok()?;
+                told(&repair)
+            }
+        })
+    }
+}
+
+fn told(repair: &foxwedge_core::Repair<'_>) -> HostileOutcome {
+    HostileOutcome {
+        findings: repair.before.total(),
+        edits: repair.edits.len(),
+        written: 0,
+        left: repair.after.counts.fixable(false),
+    }
+}
+
+/// Counts bytes.
+struct Sink(usize);
+
+impl std::io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A document whose messages are those of another, again and again, until it has so many bytes. A
+/// kilobyte of text for each message stands behind each repetition, as in real conversations.
+pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
+    let reading = read(document, wire, want(Profile::of(wire))).ok()?;
+    let list = reading.frame.list?;
+    let inside = document.get(list.start as usize + 1..list.end as usize - 1)?.trim();
+    let (before, behind) =
+        (document.get(..=list.start as usize)?, document.get(list.end as usize - 1..)?);
+    if inside.is_empty() {
+        return None;
+    }
+    let words = "word ".repeat(200 * reading.draft.messages.len().max(1));
+    let words = words.trim_end();
+    let filler = match wire {
+        Wire::OpenaiChat | Wire::Anthropic => {
+            format!("{{\"role\":\"user\",\"content\":\"{words}\"}}")
+        }
+        Wire::OpenaiResponses => {
+            format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{words}\"}}")
+        }
+        Wire::Gemini => format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}}"),
+        Wire::Bedrock => format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{words}\"}}]}}"),
+    };
+    let mut text = String::with_capacity(bytes + document.len() + filler.len());
+    text.push_str(before);
+    loop {
+        text.push_str(inside);
+        if text.len() >= bytes {
+            break;
+        }
+        text.push(',');
+        text.push_str(&filler);
+        text.push(',');
+    }
+    text.push_str(behind);
+    Some(text)
+}
+
+/// A list of things that are made one by one, between two texts.
+fn joined(before: &str, many: usize, one: impl Fn(usize) -> String, behind: &str) -> Vec<u8> {
+    let mut text = before.to_owned();
+    for index in 0..many {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&one(index));
+    }
+    text.push_str(behind);
+    text.into_bytes()
+}
+
+/// Lines that are made one by one.
+fn lines(many: usize, one: impl Fn(usize) -> String) -> Vec<u8> {
+    let mut text = String::new();
+    for index in 0..many {
+        text.push_str(&one(index));
+        text.push('\n');
+    }
+    text.into_bytes()
+}

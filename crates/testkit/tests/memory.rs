@@ -1,0 +1,207 @@
+//! What findings cost in memory: nothing that is wrong with a document may take more than a small
+//! multiple of its bytes, however often it is wrong.
+//!
+//! Every case runs in a process of its own, whose peak the system knows. Bodies have a few
+//! megabytes here; `FOXWEDGE_MEMORY_MB=30 cargo test --release -p foxwedge-testkit --test memory --
+//! --nocapture` tries thirty, and prints the table of `docs/benchmarks.md`.
+#![cfg(target_os = "linux")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use foxwedge_core::{Profile, Wire, rules};
+use foxwedge_testkit::hostile::{HostileFormat, HostileOutcome, multiplied, shapes};
+
+/// A check and a repair may take so many times the document.
+const TIMES: usize = 3;
+/// The first findings and edits of each rule are kept in full, whatever the document's size.
+const BESIDE: usize = 12 << 20;
+/// Where messages are as small as they can be, what counts is how many there are: an outline of each,
+/// and in a repair what becomes of it. So many bytes for each thing that a shape has many of.
+const CHECK_EACH: usize = 1_000;
+const FIX_EACH: usize = 4_000;
+
+/// In the process that is measured: what to do.
+const CASE: &str = "FOXWEDGE_MEMORY_CASE";
+
+fn megabytes() -> usize {
+    std::env::var("FOXWEDGE_MEMORY_MB").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// A document made of one broken case of a rule, or of one hostile shape.
+struct Case {
+    name: String,
+    /// How many small things it is made of; none if it is made of real messages.
+    many: usize,
+    format: HostileFormat,
+    bytes: Vec<u8>,
+}
+
+/// The broken cases of the rules in one format, each as often as it takes.
+fn of_rules(wire: Wire, wanted: Option<&str>) -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/cases");
+    let mut cases = Vec::new();
+    for rule in rules::ALL.iter().filter(|rule| rule.code < 700) {
+        let folder = root.join(rule.name.replace('-', "_"));
+        let Some((path, profile)) = broken(&folder, wire) else { continue };
+        let name = format!("{} {}", rule.label(), wire.name());
+        if wanted.is_some_and(|wanted| wanted != name) {
+            continue;
+        }
+        let document = fs::read_to_string(&path).expect("a case can be read");
+        let size = if wanted.is_some() { megabytes() << 20 } else { 1 };
+        let Some(text) = multiplied(&document, wire, size) else { continue };
+        let format = HostileFormat::Request(wire, profile);
+        cases.push(Case { name, many: 0, format, bytes: text.into_bytes() });
+    }
+    cases
+}
+
+/// The first broken case of a rule in a format, and whose rules it breaks.
+fn broken(folder: &Path, wire: Wire) -> Option<(PathBuf, Profile)> {
+    let entries = fs::read_dir(folder).ok()?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths.into_iter().find_map(|path| {
+        let name = path.file_name()?.to_str()?.strip_suffix(".json")?.to_owned();
+        let mut parts = name.strip_prefix("broken_")?.split('.').skip(1);
+        let format = parts.next().and_then(Wire::parse)?;
+        let profile = parts.next().map_or(Some(Profile::of(wire)), Profile::parse)?;
+        (format == wire).then_some((path, profile))
+    })
+}
+
+/// The hostile shapes, as large as is wanted.
+fn of_shapes(files: bool, wanted: Option<&str>) -> Vec<Case> {
+    let of_kind = |format: &HostileFormat| match format {
+        HostileFormat::Request(..) => !files,
+        HostileFormat::Session(_) => files,
+    };
+    let shapes = shapes().into_iter().filter(|shape| of_kind(&shape.format));
+    let shapes = shapes.filter(|shape| wanted.is_none_or(|wanted| wanted == shape.name));
+    let mut cases = Vec::new();
+    for shape in shapes {
+        let one = (shape.make)(64).len() / 64;
+        let many = if wanted.is_some() { (megabytes() << 20) / one.max(1) } else { 1 };
+        let bytes = (shape.make)(many.max(1));
+        cases.push(Case { name: shape.name.to_owned(), many, format: shape.format, bytes });
+    }
+    cases
+}
+
+fn cases(group: &str, wanted: Option<&str>) -> Vec<Case> {
+    match group {
+        "requests" => of_shapes(false, wanted),
+        "files" => of_shapes(true, wanted),
+        wire => of_rules(Wire::parse(wire).expect("a group is a format"), wanted),
+    }
+}
+
+/// Does one case and says what it took. Other tests are not in this process.
+#[test]
+fn measured() {
+    let Ok(case) = std::env::var(CASE) else { return };
+    let mut words = case.splitn(3, '|');
+    let (group, job) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let case = cases(group, words.next()).into_iter().next().expect("the case is there");
+    // The document is made; from here on the peak is measured.
+    fs::write("/proc/self/clear_refs", "5").expect("the peak can be set back");
+    let before = status("VmRSS").saturating_sub(case.bytes.len());
+    let started = computed();
+    let outcome = match job {
+        "check" => case.format.check(&case.bytes),
+        _ => case.format.fix(&case.bytes),
+    };
+    let peak = status("VmHWM").saturating_sub(before);
+    let HostileOutcome { findings, edits, left, .. } = outcome.expect("it can be read");
+    let Case { bytes, many, .. } = case;
+    println!("\nmeasured {} {many} {peak} {findings} {edits} {left}", bytes.len());
+    println!("computed for {} ms", (computed() - started) / 1_000_000);
+}
+
+/// Nanoseconds that this thread has computed so far. Told, and never judged.
+fn computed() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
+}
+
+/// A figure of this process, in bytes.
+fn status(field: &str) -> usize {
+    let status = fs::read_to_string("/proc/self/status").expect("there is a status");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    kilobytes.map_or(0, |kilobytes: usize| kilobytes << 10)
+}
+
+/// Tries all cases of a group.
+fn try_all(group: &str) {
+    let mut broken = Vec::new();
+    for case in cases(group, None) {
+        for (job, each) in [("check", CHECK_EACH), ("fix", FIX_EACH)] {
+            let [bytes, many, peak, findings, edits, left] = measure(group, job, &case.name);
+            let line = format!(
+                "{:<58} {job:<5} {findings:>8} findings {edits:>8} edits {:>6.2} times",
+                case.name,
+                peak as f64 / bytes as f64
+            );
+            println!("{line}");
+            if peak > bytes * TIMES + many * each + BESIDE || job == "fix" && left > 0 {
+                broken.push(format!("{line}, {peak} bytes for {bytes}, {left} left"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+fn measure(group: &str, job: &str, name: &str) -> [usize; 6] {
+    let child = Command::new(std::env::current_exe().expect("this program has a name"))
+        .args(["--exact", "measured", "--nocapture"])
+        .env(CASE, format!("{group}|{job}|{name}"))
+        .output()
+        .expect("a process can be started");
+    let said = String::from_utf8_lossy(&child.stdout).into_owned();
+    let line = said.lines().find_map(|line| line.strip_prefix("measured "));
+    let line = line.unwrap_or_else(|| {
+        panic!("{name}: nothing was measured\n{said}{}", String::from_utf8_lossy(&child.stderr))
+    });
+    let mut figures = line.split(' ').map(|figure| figure.parse().expect("a number"));
+    std::array::from_fn(|_| figures.next().expect("six numbers"))
+}
+
+#[test]
+fn findings_of_every_rule_take_little_memory_in_openai_chat() {
+    try_all("openai-chat");
+}
+
+#[test]
+fn findings_of_every_rule_take_little_memory_in_openai_responses() {
+    try_all("openai-responses");
+}
+
+#[test]
+fn findings_of_every_rule_take_little_memory_in_anthropic() {
+    try_all("anthropic");
+}
+
+#[test]
+fn findings_of_every_rule_take_little_memory_in_gemini() {
+    try_all("gemini");
+}
+
+#[test]
+fn findings_of_every_rule_take_little_memory_in_bedrock() {
+    try_all("bedrock");
+}
+
+#[test]
+fn hostile_requests_take_little_memory() {
+    try_all("requests");
+}
+
+#[test]
+fn hostile_session_files_take_little_memory() {
+    try_all("files");
+}

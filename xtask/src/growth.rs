@@ -1,0 +1,97 @@
+//! Growth: hostile documents of one shape, four times as large each time. What a check and a repair
+//! cost has to grow with the bytes, and not with their square.
+
+use std::{fs, io::Write as _};
+
+use foxwedge_testkit::hostile::{HostileShape, shapes};
+
+use crate::{Outcome, ci};
+
+/// Four times the document may cost this many times as much: four, and what caches and tables add.
+const MOST: f64 = 7.0;
+/// Below this many nanoseconds nothing is said about growth.
+const FLOOR: u64 = 20_000_000;
+
+/// Runs the campaign; a debug build starts the release build of itself.
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    let (mut here, mut wanted, mut megabytes) = (false, None, 4);
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "--debug" => here = true,
+            "--shape" => wanted = rest.next().copied(),
+            "--megabytes" => {
+                let value = rest.next().copied().unwrap_or_default();
+                megabytes = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
+            }
+            other => return Err(format!("unknown option `{other}`")),
+        }
+    }
+    if cfg!(debug_assertions) && !here {
+        return in_release(words);
+    }
+    let mut steep = Vec::new();
+    println!("{:<58} {:<6} {:>10} {:>10} {:>6}", "shape", "job", "ms", "ms at 4n", "ratio");
+    for shape in shapes() {
+        if wanted.is_some_and(|wanted| !shape.name.contains(wanted)) {
+            continue;
+        }
+        let one = (shape.make)(64).len() / 64;
+        let many = (megabytes << 18) / one.max(1);
+        for (job, fix) in [("check", false), ("fix", true)] {
+            let (small, large) = (cost(&shape, many, fix)?, cost(&shape, many * 4, fix)?);
+            let ratio = large as f64 / small.max(1) as f64;
+            let ms = |nanos: u64| nanos as f64 / 1e6;
+            let line = format!(
+                "{:<58} {job:<6} {:>10.1} {:>10.1} {ratio:>6.1}",
+                shape.name,
+                ms(small),
+                ms(large)
+            );
+            println!("{line}");
+            let _ = std::io::stdout().flush();
+            if ratio > MOST && large > FLOOR {
+                steep.push(line);
+            }
+        }
+    }
+    if steep.is_empty() {
+        return Ok(());
+    }
+    Err(format!("these grow faster than their documents:\n{}", steep.join("\n")))
+}
+
+/// Nanoseconds that this thread computes for one document; the best of three.
+fn cost(shape: &HostileShape, many: usize, fix: bool) -> Result<u64, String> {
+    let bytes = (shape.make)(many);
+    let mut best = u64::MAX;
+    for _ in 0..3 {
+        let before = computed()?;
+        let outcome = if fix { shape.format.fix(&bytes) } else { shape.format.check(&bytes) };
+        if outcome.is_none() {
+            return Err(format!("`{}` cannot be read", shape.name));
+        }
+        best = best.min(computed()?.saturating_sub(before));
+        if best > 2_000_000_000 {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// Nanoseconds that this thread has computed so far.
+fn computed() -> Result<u64, String> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat")
+        .map_err(|error| format!("only Linux tells what a thread computed: {error}"))?;
+    let first = text.split(' ').next().and_then(|nanos| nanos.trim().parse().ok());
+    first.ok_or_else(|| "what a thread computed cannot be read".to_owned())
+}
+
+fn in_release(words: &[&str]) -> Outcome {
+    let status = ci::command()
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--", "growth"])
+        .args(words)
+        .status()
+        .map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err("something grows too fast".to_owned()) }
+}
