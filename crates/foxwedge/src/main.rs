@@ -15,6 +15,7 @@ mod sessions;
 mod tree;
 mod pool;
 mod source;
+mod size_limit;
 mod place;
 mod judge;
 mod mend;

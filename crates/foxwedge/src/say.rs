@@ -1,8 +1,9 @@
 //! How we speak: colours, errors with their help, and text that is safe to show on a terminal.
 
 use std::{
+    borrow::Cow,
     fmt,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, IsTerminal, Write},
 };
 
 use anstream::{ColorChoice, adapter::StripBytes};
@@ -20,6 +21,12 @@ pub(crate) struct Trouble {
 impl Trouble {
     pub(crate) fn new(message: impl Into<String>) -> Trouble {
         Trouble { message: message.into(), help: None }
+    }
+
+    /// The same about something that has a name.
+    pub(crate) fn about(mut self, name: &str) -> Trouble {
+        self.message = format!("{name}: {}", self.message);
+        self
     }
 
     /// Adds what to do.
@@ -68,9 +75,62 @@ pub(crate) fn dressed(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> a
     buffered(anstream::stdout().lock(), write).context("stdout cannot be written")
 }
 
-/// Writes data for programs to stdout as it comes, byte for byte.
+/// Writes data for programs to stdout as it comes, byte for byte. On a terminal nobody but a person
+/// reads it: what could harm the terminal is escaped as JSON escapes it, and JSON stays what it is.
 pub(crate) fn plain(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
-    buffered(io::stdout().lock(), write).context("stdout cannot be written")
+    let stdout = io::stdout();
+    if stdout.is_terminal() {
+        let escaping = EscapingWriter { out: stdout.lock(), rest: Vec::new() };
+        return buffered(escaping, write).context("stdout cannot be written");
+    }
+    buffered(stdout.lock(), write).context("stdout cannot be written")
+}
+
+/// Escapes on the way what could harm a terminal.
+struct EscapingWriter<W> {
+    out: W,
+    /// The beginning of a character.
+    rest: Vec<u8>,
+}
+
+impl<W: Write> Write for EscapingWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Ok(text) => text.len(),
+            // A character that is not whole yet.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.rest.len(),
+        };
+        let rest = self.rest.split_off(whole);
+        let text = std::mem::replace(&mut self.rest, rest);
+        self.out.write_all(escaped(&String::from_utf8_lossy(&text)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Text in which everything that could harm a terminal is escaped as JSON escapes it.
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+    let harmful = |c: char| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t');
+    if !text.contains(harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if harmful(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
 }
 
 /// Writes talk to stderr. Nobody listens: nothing is lost.
@@ -154,7 +214,7 @@ pub(crate) fn clean(text: &str) -> String {
 /// Control characters, and the invisible ones that change direction or width.
 pub(crate) fn is_harmful(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
@@ -175,4 +235,34 @@ pub(crate) fn width(text: &str) -> usize {
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_a_terminal_stays_json_and_obeys_nobody() {
+        let json = "{\"a\":\"\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀\"}\n";
+        let safe = escaped(json);
+        assert!(!safe.chars().any(|c| is_harmful(c) && c != '\n'), "{safe:?}");
+        assert!(
+            safe.contains("\\u009b31m \\u202ex \\u2066y\\u001b[0m \\udb40\\udc01中😀"),
+            "{safe}"
+        );
+        let told: serde_json::Value = serde_json::from_str(&safe).unwrap_or_default();
+        assert_eq!(told["a"], "\u{9b}31m \u{202e}x \u{2066}y\u{1b}[0m \u{e0001}中😀");
+    }
+
+    #[test]
+    fn characters_are_escaped_however_they_are_cut() {
+        let text = "中\u{202e}😀\u{9b}é\n";
+        for size in 1..text.len() {
+            let mut writer = EscapingWriter { out: Vec::new(), rest: Vec::new() };
+            for piece in text.as_bytes().chunks(size) {
+                assert!(writer.write_all(piece).is_ok());
+            }
+            assert_eq!(String::from_utf8_lossy(&writer.out), "中\\u202e😀\\u009bé\n", "{size}");
+        }
+    }
 }

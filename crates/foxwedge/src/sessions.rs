@@ -1,12 +1,7 @@
 //! One session, as `show`, `resume`, `export` and `fork` see it: raw as it stands in the file, or
 //! clean as a repair would leave it. All of them look through here, so all tell the same.
 
-use std::{
-    borrow::Cow,
-    fs,
-    io::{self, Read},
-    path::Path,
-};
+use std::{borrow::Cow, path::Path};
 
 use anyhow::{Context, bail};
 use foxwedge_core::Policy;
@@ -18,6 +13,7 @@ use crate::{
     cli::{Format, SessionArgs, View},
     outcome::Failure,
     say::{Trouble, clean},
+    size_limit,
     source::{self, Body, Closed, Document, Manner, Source, unpacked},
     target::{self, One, STDIN},
 };
@@ -64,11 +60,7 @@ pub(crate) fn open(args: &SessionArgs, format: Option<Format>) -> anyhow::Result
         }
     };
     let content = match &place {
-        One::Stdin => {
-            let mut content = Vec::new();
-            io::stdin().lock().read_to_end(&mut content).context("stdin cannot be read")?;
-            content
-        }
+        One::Stdin => size_limit::read_stdin()?,
         One::File(path) => read(path)?,
         One::Session(entry) => read(&entry.path)?,
     };
@@ -104,13 +96,7 @@ fn silent(shown: &str) -> Trouble {
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let shown = || format!("{}: cannot be read", clean(&path.to_string_lossy()));
-    let size = fs::metadata(path).with_context(shown)?.len();
-    if u32::try_from(size).is_err() {
-        let shown = clean(&path.to_string_lossy());
-        bail!("{shown}: {size} bytes are more than the four gigabytes we read");
-    }
-    fs::read(path).with_context(shown)
+    size_limit::read_file(path).map_err(|error| size_limit::named(path, error))
 }
 
 impl Loaded {

@@ -1,11 +1,6 @@
 //! `foxwedge check`: reads every target, says what is wrong, and repairs it if asked to.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    process::ExitCode,
-};
+use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 
@@ -22,6 +17,7 @@ use crate::{
     pool,
     report::{self, Totals, summary},
     say::{self, Trouble},
+    size_limit,
     source::{Closed, Manner, Packing, open, text, unpacked},
     target::{self, Kind, Target},
     usage,
@@ -114,8 +110,7 @@ impl Job {
     }
 
     fn stdin(&self, shown: &str) -> anyhow::Result<Verdict> {
-        let mut content = Vec::new();
-        io::stdin().lock().read_to_end(&mut content).context("stdin cannot be read")?;
+        let content = size_limit::read_stdin()?;
         let manner = Manner { lines: false, walked: false };
         self.content(shown, &content, manner, &self.ask, |plan| {
             let (output, mut judged) = mend::filter(plan, manner, &self.ask, self.look)?;
@@ -136,12 +131,13 @@ impl Job {
         let manner = Manner::of_file(path, walked);
         let ask = &*self.ask.of_file(path);
         let metadata = fs::metadata(path).context("cannot be read")?;
-        if u32::try_from(metadata.len()).is_err() {
-            bail!("{} bytes are more than the four gigabytes we read", metadata.len());
+        if self.mode != Mode::Fix {
+            size_limit::check_kind(path, &metadata)?;
         }
+        size_limit::check(metadata.len())?;
         match self.mode {
             Mode::Check | Mode::Diff => {
-                let content = fs::read(path).context("cannot be read")?;
+                let content = size_limit::read_file(path)?;
                 self.content(&target.shown, &content, manner, ask, |_| {
                     bail!("nothing is repaired here")
                 })
@@ -193,9 +189,10 @@ impl Job {
         let mut judged = judge(&source, self.look);
         if self.mode == Mode::Diff && !judged.findings.is_empty() {
             judged.diff = diff::of(shown, &source);
-            let before = judged.findings.len();
-            judged.findings.retain(|found| !found.is_fixable(self.ask.is_bold()));
-            judged.planned = before - judged.findings.len();
+            let bold = self.ask.is_bold();
+            judged.planned = judged.counts.fixable(bold);
+            judged.findings.retain(|found| !found.is_fixable(bold));
+            judged.counts.retain(|kind| !kind.is_fixable(bold));
         }
         Ok(Verdict::Judged(Box::new(judged)))
     }

@@ -1,7 +1,7 @@
 //! `foxwedge explain`: what a provider's error text means.
 
 use std::{
-    io::{self, IsTerminal, Read},
+    io::{self, IsTerminal},
     process::ExitCode,
 };
 
@@ -42,10 +42,10 @@ fn text(args: &ExplainArgs) -> anyhow::Result<String> {
     if !words.is_empty() && words != "-" {
         return Ok(words);
     }
-    let mut bytes = Vec::new();
-    if !io::stdin().is_terminal() {
-        io::stdin().lock().read_to_end(&mut bytes)?;
-    }
+    let bytes = match io::stdin().is_terminal() {
+        true => Vec::new(),
+        false => crate::size_limit::read_stdin()?,
+    };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if text.trim().is_empty() {
         let trouble = Trouble::new("there is no error text");

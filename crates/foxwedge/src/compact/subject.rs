@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     fs,
-    io::{self, IsTerminal, Read},
+    io::{self, IsTerminal},
     path::Path,
 };
 
@@ -16,6 +16,7 @@ use crate::{
     disk::{Identity, Snapshot},
     outcome::{Failure, Sitting},
     say::{Trouble, clean},
+    size_limit,
     source::{Body, Closed, Document, Manner, Source},
     target::{self, One, STDIN},
 };
@@ -68,8 +69,7 @@ impl Subject {
         let ask = Ask::of(args.format, policy).with_profile(args.profile);
         let path = match place {
             One::Stdin => {
-                let mut content = Vec::new();
-                io::stdin().lock().read_to_end(&mut content).context("stdin cannot be read")?;
+                let content = size_limit::read_stdin()?;
                 let manner = Manner { lines: false, walked: false };
                 let bytes = Bytes::Stdin(content);
                 return Ok(Subject { shown: STDIN.to_owned(), ask, manner, bytes });
@@ -190,11 +190,9 @@ impl<'d> Conversation<'d> {
 
 fn read(path: &Path) -> anyhow::Result<Bytes> {
     let metadata = fs::metadata(path).context("cannot be read")?;
-    if u32::try_from(metadata.len()).is_err() {
-        bail!("{} bytes are more than the four gigabytes we read", metadata.len());
-    }
+    size_limit::check(metadata.len())?;
     if !metadata.is_file() {
-        return Ok(Bytes::Stream(fs::read(path).context("cannot be read")?));
+        return Ok(Bytes::Stream(size_limit::read_file(path)?));
     }
     Ok(Bytes::File(Box::new(Snapshot::take(path).context("cannot be read")?)))
 }

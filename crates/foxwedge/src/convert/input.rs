@@ -12,6 +12,7 @@ use foxwedge_dialect::session::Agent;
 use crate::{
     disk::Identity,
     say::{Trouble, clean},
+    size_limit,
     source::Manner,
     target::{self, One, STDIN},
 };
@@ -53,6 +54,10 @@ impl Input {
             Some(One::Session(entry)) => (entry.path, Some(entry.agent)),
         };
         let shown = path.to_string_lossy().into_owned();
+        let unread = || format!("{}: cannot be read", clean(&shown));
+        let metadata = fs::metadata(&path).with_context(unread)?;
+        size_limit::check_kind(&path, &metadata)
+            .map_err(|error| size_limit::named(&path, error))?;
         let file =
             File::open(&path).with_context(|| format!("{}: cannot be read", clean(&shown)))?;
         let manner = Manner::of_file(&path, false);
@@ -98,7 +103,7 @@ impl Input {
         let size = self.path.as_ref().and_then(|path| fs::metadata(path).ok());
         self.check_size(size.map_or(0, |metadata| metadata.len()))?;
         if !self.ended {
-            let room = (u64::from(u32::MAX) + 1).saturating_sub(self.head.len() as u64);
+            let room = (size_limit::largest() + 1).saturating_sub(self.head.len() as u64);
             let read = self.reader.by_ref().take(room).read_to_end(&mut self.head);
             read.with_context(|| self.unreadable())?;
             self.ended = true;
@@ -127,11 +132,7 @@ impl Input {
     }
 
     fn check_size(&self, bytes: u64) -> anyhow::Result<()> {
-        if u32::try_from(bytes).is_err() {
-            let shown = clean(&self.shown);
-            bail!("{shown}: {bytes} bytes are more than the four gigabytes we read");
-        }
-        Ok(())
+        size_limit::check(bytes).map_err(|error| size_limit::named(Path::new(&self.shown), error))
     }
 
     pub(crate) fn unreadable(&self) -> String {

@@ -21,6 +21,7 @@ mod diffs;
 mod words;
 mod hostile;
 mod many;
+mod inputs;
 mod wrong_types;
 mod sessions_files;
 mod sessions_checking;

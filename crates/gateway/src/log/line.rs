@@ -175,12 +175,20 @@ pub(crate) fn masked(path: &str) -> String {
     masked
 }
 
+/// Control characters, and the invisible ones that turn a line around or hide in it.
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Without anything that a terminal would obey.
 fn clean(text: &str) -> String {
     let mut clean: String = text
         .chars()
         .take(LONGEST)
-        .map(|one| if one.is_control() { '\u{fffd}' } else { one })
+        .map(|one| if is_harmful(one) { '\u{fffd}' } else { one })
         .collect();
     if clean.len() < text.len() {
         clean.push('…');

@@ -2,12 +2,14 @@
 //! leases are renewed and Ctrl-C is heard while it waits.
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     thread,
 };
 
 use anyhow::Context;
 use tokio::sync::{mpsc, oneshot};
+
+use crate::say::escaped;
 
 /// How it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +71,7 @@ impl Voice {
 
 fn speak(mut receiver: mpsc::Receiver<Said>, manner: Manner) -> io::Result<()> {
     let mut below = false;
+    let terminal = io::stdout().is_terminal();
     while let Some(said) = receiver.blocking_recv() {
         let mut plain = io::stdout().lock();
         if below {
@@ -76,6 +79,7 @@ fn speak(mut receiver: mpsc::Receiver<Said>, manner: Manner) -> io::Result<()> {
             plain.write_all(b"\r\x1b[K")?;
         }
         match manner {
+            Manner::Plain if terminal => plain.write_all(escaped(&said.lines).as_bytes())?,
             Manner::Plain => plain.write_all(said.lines.as_bytes())?,
             Manner::Dressed => {
                 drop(plain);

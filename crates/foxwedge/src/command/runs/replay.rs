@@ -1,19 +1,15 @@
 //! `foxwedge runs replay`: a file of events through the machine, without any store.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use foxwedge_run::{Effect, Input, Limits, Session, Settings, wire};
 
 use crate::{
     cli::ReplayArgs,
     runs::{Frames, draw::worded},
     say::{self, Trouble, clean, count},
+    size_limit,
     target::STDIN,
 };
 
@@ -56,12 +52,10 @@ pub(super) fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
 
 fn read(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).context("stdin cannot be read")?;
-        return Ok((STDIN.to_owned(), bytes));
+        return Ok((STDIN.to_owned(), size_limit::read_stdin()?));
     }
     let shown = clean(&path.to_string_lossy());
-    let bytes = fs::read(path).with_context(|| format!("{shown}: cannot be read"))?;
+    let bytes = size_limit::read_file(path).map_err(|error| size_limit::named(path, error))?;
     Ok((shown, bytes))
 }
 
