@@ -94,13 +94,11 @@ pub(super) enum SwapMethod {
 }
 
 #[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests it fails")]
 fn step() -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "in tests it fails")]
 fn allowed(_: SwapMethod) -> io::Result<()> {
     Ok(())
 }

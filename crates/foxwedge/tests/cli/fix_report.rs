@@ -17,7 +17,7 @@ fn fixed_as(name: &str, content: &str, format: &str) -> String {
     ran.out
 }
 
-/// The steps that a format tells, as (code, strategy or nothing, note).
+/// The notes of the steps that a format tells.
 fn notes(format: &str, text: &str) -> Vec<String> {
     let noted = |edits: &Value| -> Vec<String> {
         let edits = edits.as_array().cloned().unwrap_or_default();
