@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::{
-    draft::{Draft, Flaw, FlawText, Kind, Role, Text},
+    draft::{Draft, Flaw, FlawHarm, FlawText, Kind, Role, Text},
     report::{Fix, LISTED, Severity, Strategy},
     span::Span,
 };
@@ -49,6 +49,8 @@ pub struct Manner {
     pub finds_siblings: bool,
     /// It leaves out replies that hold nothing but reasoning or white space.
     pub leaves_hollow: bool,
+    /// It leaves out records of a reply that hold nothing but white space.
+    pub leaves_blank: bool,
 }
 
 /// Records that a compaction carried over, and the record behind which they stand now.
@@ -106,7 +108,7 @@ pub struct Chain<'a> {
     pub standing: Vec<Standing>,
     /// For each flaw of the draft's body the record that has it.
     pub culprits: Vec<u32>,
-    /// Messages that were left out because they say nothing.
+    /// Records of messages that were left out because they say nothing.
     pub hollow: Vec<u32>,
 }
 
@@ -235,6 +237,7 @@ impl<'s, 'a> State<'s, 'a> {
         let (one, two) = (self.says(first), self.says(index));
         self.said.insert((id, one));
         let twin = !self.said.insert((id, two));
+        let harm = if twin { FlawHarm::Nothing } else { FlawHarm::HidesHistory };
         let (strategy, mend) = if twin {
             (Strategy::Drop, format!("the second record `{id}`, which says the same, is taken out"))
         } else {
@@ -247,6 +250,9 @@ impl<'s, 'a> State<'s, 'a> {
             format!("record id `{id}` is used again for another record")
         };
         self.flaw(703, index, vec![id.to_owned()], what, mend, strategy);
+        if let Some((_, flaw)) = self.flaws.last_mut() {
+            flaw.harm = harm;
+        }
         if twin { Standing::Twin } else { Standing::Branch }
     }
 
@@ -294,6 +300,14 @@ impl<'s, 'a> State<'s, 'a> {
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     }
 
+    /// Nothing but white space.
+    fn is_blank(&self, index: u32) -> bool {
+        let blank =
+            |kind: &Kind<'_>| matches!(kind, Kind::Text(Text::Empty | Text::Blank | Text::Missing));
+        let parts = self.parts(index);
+        !parts.is_empty() && parts.iter().all(|part| blank(&part.kind))
+    }
+
     /// Nothing but reasoning and white space.
     fn is_hollow(&self, index: u32) -> bool {
         self.parts(index).iter().all(|part| match &part.kind {
@@ -326,8 +340,9 @@ impl<'s, 'a> State<'s, 'a> {
             flaw.text = None;
         }
         let text = || FlawText { ids, what, mend };
-        let earlier = spoken.len();
-        let flaw = Flaw::new(code, Severity::Warning, span, Fix::safe(strategy), earlier, text);
+        let (severity, harm) = (Severity::Warning, FlawHarm::HidesHistory);
+        let fix = Fix::safe(strategy);
+        let flaw = Flaw::new(code, severity, harm, span, fix, spoken.len(), text);
         if flaw.text.is_some() {
             spoken.push_back(self.flaws.len());
         }

@@ -7,6 +7,7 @@ use crate::{
     pair::{Pairing, call_at, last_turn, pair},
     policy::{Policy, Tail},
     profile::Profile,
+    repair::binding::CosmeticFindings,
     report::{Finding, Fix, Place, Report, Severity},
     rules::{self, Rule, RuleSet},
     span::Span,
@@ -33,7 +34,12 @@ impl Question {
 /// Says what the profile's provider would refuse. Never fails: bad input is normal input.
 pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
     let mut report = Report::default();
-    collect(draft, question, &mut |finding| report.push(finding));
+    let mut cosmetic = CosmeticFindings::default();
+    collect(draft, question, &mut |finding| {
+        cosmetic.see(&finding);
+        report.push(finding);
+    });
+    cosmetic.spare_thinking(draft, question, &mut report);
     report.findings.sort_by_key(|finding| (finding.at.message, finding.at.span.start));
     report
 }

@@ -14,7 +14,7 @@ mod builder;
 
 pub use builder::Builder;
 pub use facts::Facts;
-pub use flaw::{Flaw, FlawText};
+pub use flaw::{Flaw, FlawHarm, FlawText};
 pub use surrogates::lone_surrogates;
 
 /// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
@@ -216,6 +216,9 @@ impl Marks {
     pub const UNKNOWN_BODY: Marks = Marks(512);
     /// Holds a summary that the provider made of what came before it.
     pub const COMPACTION: Marks = Marks(256);
+
+    /// Its signed reasoning is not bound to what stands before it: the model that made it is known.
+    pub const UNBOUND: Marks = Marks(1 << 15);
 
     /// Only names something that lies on the server.
     pub const REFERENCE: Marks = Marks(1024);

@@ -21,8 +21,8 @@ mod explain;
 
 pub use check::{Question, check};
 pub use draft::{
-    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, FlawText, Kind,
-    Layout, Marks, Message, Output, Part, Role, Seal, Text, Wire, lone_surrogates,
+    Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, FlawHarm,
+    FlawText, Kind, Layout, Marks, Message, Output, Part, Role, Seal, Text, Wire, lone_surrogates,
 };
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};
@@ -30,7 +30,7 @@ pub use placeholder::{
     Language, Missing, headed_media, interrupted, is_placeholder, media_heading, summary, words,
 };
 pub use policy::{Orphans, Policy, Tail, Unanswered};
-pub use profile::{Evidence, IdRule, Profile};
+pub use profile::{Evidence, IdRule, Profile, binds_thinking};
 pub use repair::{
     ArgumentsFix, BodyEdits, Edit, EditLog, Patch, PatchCell, Piece, Repair, RepairLosses, Slot,
     Source, Words, carry_out, fresh_id, legal_name, repair,

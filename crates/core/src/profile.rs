@@ -192,7 +192,7 @@ pub(crate) fn claude_without_prefill(model: &str) -> bool {
 }
 
 /// Whether thinking blocks of this model may be bound to their exact prefix. Unknown names may.
-pub(crate) fn binds_thinking(model: Option<&str>) -> bool {
+pub fn binds_thinking(model: Option<&str>) -> bool {
     match model.and_then(claude_version) {
         Some(version) => version >= (5, 1),
         None => true,

@@ -38,6 +38,24 @@ impl Report {
         self.counts.total().saturating_sub(self.findings.len())
     }
 
+    /// Fixes of the chosen kinds are done only when unsafe fixes are asked for.
+    pub(crate) fn hold_back(&mut self, chosen: impl Fn(&Rule, Severity, Fix) -> bool) {
+        for finding in &mut self.findings {
+            if chosen(finding.rule, finding.severity, finding.fix) {
+                finding.fix.applicability = Applicability::Unsafe;
+            }
+        }
+        let mut counts = FindingCounts::default();
+        for kind in self.counts.iter() {
+            let mut fix = kind.fix;
+            if chosen(kind.rule, kind.severity, fix) {
+                fix.applicability = Applicability::Unsafe;
+            }
+            counts.add(kind.rule, kind.severity, fix, kind.count);
+        }
+        self.counts = counts;
+    }
+
     /// Counts a finding, and lists it if it is one of the first of its rule.
     pub(crate) fn push(&mut self, mut finding: Finding) {
         let before = self.counts.of(finding.rule.code);
@@ -169,6 +187,8 @@ pub enum Strategy {
     Rename,
     /// Something goes.
     Drop,
+    /// Signed thinking goes, because of an edit before it.
+    DropThinking,
     /// An answer becomes user text.
     Quote,
     /// The same thing is spelled as the provider wants it.
@@ -190,6 +210,7 @@ impl Strategy {
             Strategy::Split => "split",
             Strategy::Rename => "rename",
             Strategy::Drop => "drop",
+            Strategy::DropThinking => "drop-thinking",
             Strategy::Quote => "quote",
             Strategy::Recode => "recode",
             Strategy::Insert => "insert",

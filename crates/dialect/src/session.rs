@@ -14,8 +14,10 @@ use foxwedge_core::{
 use crate::{error::ReadError, outline::Want};
 
 mod about;
+mod effect;
 mod text;
 mod lines;
+mod values;
 mod log;
 mod agent;
 mod recognise;
@@ -42,6 +44,7 @@ mod condensed;
 pub use about::About;
 pub use agent::Agent;
 pub use condensed::{Condensed, NotCompacted, Shown};
+pub use effect::{AgentVersion, FindingEffect, RATED};
 pub use nodes::{LeftOut, Node};
 pub use recognise::{Recognised, recognise};
 pub use rewritten::Rewritten;
@@ -65,6 +68,8 @@ pub struct Session<'a> {
     entries: Vec<Entry<'a>>,
     /// The lines of those flaws that lie in lines, in the order of the last flaws of the draft.
     flaw_lines: Vec<u32>,
+    /// Flaws that the agent copes with are left alone.
+    spares: bool,
 }
 
 /// Reads a session file.
@@ -73,8 +78,8 @@ pub struct Session<'a> {
 /// If a record is JSON, but not as its agent writes it: whoever guesses there breaks the file.
 pub fn read<'a>(text: &'a Text<'_>, agent: Agent, want: Want) -> Result<Session<'a>, ReadError> {
     match agent {
-        Agent::ClaudeCode => linked(text, agent, want, claude_code::record, claude_code::MANNER),
-        Agent::Neovate => linked(text, agent, want, neovate::record, neovate::MANNER),
+        Agent::ClaudeCode => linked(text, agent, want, claude_code::record, claude_code::manner),
+        Agent::Neovate => linked(text, agent, want, neovate::record, |_| neovate::MANNER),
         Agent::Codex => {
             let (log, fragments, about) = log::by_line(text, agent, want, codex::record)?;
             Ok(sequence::session(agent, log, fragments, about))
@@ -100,16 +105,18 @@ fn linked<'a>(
     agent: Agent,
     want: Want,
     read: ReadRecord<'a>,
-    manner: Manner,
+    manner: fn(Option<&str>) -> Manner,
 ) -> Result<Session<'a>, ReadError> {
     let (mut log, fragments, about) = log::by_line(text, agent, want, read)?;
     if agent == Agent::Neovate {
         neovate::mark_forgotten(&mut log);
     }
+    let manner = manner(about.version.as_deref());
     let chain = chain(&log.links, &fragments, &log.carried, manner);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines };
+    let spares = false;
+    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spares };
     session.add_flaws();
     Ok(session)
 }
@@ -142,6 +149,22 @@ impl<'a> Session<'a> {
         self.chain.draft.facts.note(Facts::FLAWED);
     }
 
+    /// Whether a record in it says that it is the agent's, be it a message or not.
+    pub fn has_records(&self) -> bool {
+        let source = self.log.source;
+        let whole = self.log.records.iter().filter(|record| record.state != lines::State::Torn);
+        whole.into_iter().any(|record| {
+            recognise::is_own(source, record.span, self.agent)
+                || !record.kind.is_empty() && (self.agent.is_record())(source, record.span)
+        })
+    }
+
+    /// The ids of the records that a message is made of.
+    pub fn record_ids(&self, message: usize) -> impl Iterator<Item = &'a str> {
+        let records = self.chain.records_of(message).iter();
+        records.filter_map(|&record| self.log.links.get(record as usize)?.id)
+    }
+
     /// For each record the message it is part of.
     fn messages(&self) -> Vec<Option<usize>> {
         let mut messages = vec![None; self.log.records.len()];
@@ -160,7 +183,7 @@ impl<'a> Session<'a> {
             return (Rewritten::whole(self.log.bytes), repair);
         }
         let mut rewritten = self.rewrite(&repair);
-        settle::settle(self.agent, question, &mut repair, &mut rewritten);
+        settle::settle(self, question, &mut repair, &mut rewritten);
         (rewritten, repair)
     }
 

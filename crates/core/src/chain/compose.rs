@@ -79,14 +79,18 @@ impl Making<'_, '_, '_> {
             && unit.answers.is_empty()
             && !unit.reply.is_empty()
             && unit.reply.iter().all(|&index| self.state.is_hollow(index));
-        if hollow {
-            self.hollow.extend(&unit.reply);
-        } else if !unit.reply.is_empty() {
+        let mut spoken = Vec::with_capacity(unit.reply.len());
+        for &index in &unit.reply {
+            let blank = self.state.manner.leaves_blank && self.state.is_blank(index);
+            let kept = if hollow || blank { &mut self.hollow } else { &mut spoken };
+            kept.push(index);
+        }
+        if !spoken.is_empty() {
             self.close();
-            self.records.extend(&unit.reply);
+            self.records.extend(&spoken);
         }
         self.starts.push(u32::try_from(self.groups.len()).unwrap_or(NONE));
-        if !hollow && !unit.reply.is_empty() {
+        if !spoken.is_empty() {
             self.close();
         }
         for &index in unit.answers.iter().chain(&unit.rest) {

@@ -13,6 +13,8 @@ pub struct Flaw {
     pub code: u16,
     /// Whether the agent refuses the file, or only loses some of it.
     pub severity: Severity,
+    /// What the agent makes of it.
+    pub harm: FlawHarm,
     /// The message at or before it.
     pub message: u32,
     /// Where it lies.
@@ -40,12 +42,24 @@ impl Flaw {
     pub fn new(
         code: u16,
         severity: Severity,
+        harm: FlawHarm,
         span: Span,
         fix: Fix,
         earlier: usize,
         text: impl FnOnce() -> FlawText,
     ) -> Flaw {
         let text = (earlier < LISTED).then(|| Box::new(text()));
-        Flaw { code, severity, message: 0, span, text, fix }
+        Flaw { code, severity, harm, message: 0, span, text, fix }
     }
+}
+
+/// What an agent loses by a flaw that it does not stop at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlawHarm {
+    /// Nothing that could be read.
+    Nothing,
+    /// Records that are there, and that it does not see.
+    HidesHistory,
+    /// The record that it writes next: the last line has no end, and is not a whole record.
+    SwallowsNext,
 }

@@ -5,34 +5,20 @@
 
 use super::{Piece, work::Work};
 use crate::{
-    draft::{Facts, Kind, Seal, Wire},
+    check::Question,
+    draft::{Draft, Facts, Kind, Marks, Part, Seal, Wire},
     profile::{Profile, binds_thinking},
-    report::Strategy,
+    report::{Applicability, Finding, Fix, Report, Severity, Strategy},
+    rules::{Rule, RuleSet},
 };
 
 /// Removes signed thinking that stands behind the first edit.
 pub(super) fn release(work: &mut Work<'_, '_>) {
-    let model = work.input.body.model.as_deref();
-    let claude = match work.input.wire {
-        Wire::Anthropic => true,
-        Wire::Bedrock => model.is_some_and(|model| model.contains("claude")),
-        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => false,
-    };
-    let asked =
-        matches!(work.question.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
-    if !claude || !asked || !binds_thinking(model) || !work.input.facts.any(Facts::REASONING) {
+    if !binds(work.input, work.question) {
         return;
     }
-    // The first change of the history is the cause; lines and links of a file are no part of it. A
-    // compaction is no rule's doing; what it leaves behind is a signature of another history.
-    let edits = || work.edits.iter();
-    let earliest = edits().filter(|edit| edit.code < 700).min_by_key(|edit| edit.message);
-    let Some(cause) =
-        earliest.or(edits().next()).map(|edit| edit.code).or(work.changed.then_some(503))
-    else {
-        return;
-    };
-    let Some(first) = first_edit(work) else { return };
+    let Some(first) = first_edit(work).filter(|&at| at < work.slots.len()) else { return };
+    let cause = cause(work);
     // In the edited message itself, reasoning in front of the edit still stands on the old past.
     let edited = &work.slots[first];
     let kept = edited.origin == Some(first);
@@ -40,7 +26,8 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
     let mut gone = Vec::new();
     for at in first..work.slots.len() {
         let signed = |kind: &Kind<'_>| matches!(kind, Kind::Reasoning(Seal::Signed));
-        if !work.slots[at].holds(work.input, signed) {
+        let unbound = work.slots[at].marks.has(Marks::UNBOUND);
+        if unbound || !work.slots[at].holds(work.input, signed) {
             continue;
         }
         let slot = work.open(at);
@@ -50,16 +37,82 @@ pub(super) fn release(work: &mut Work<'_, '_>) {
             index += 1;
             index <= safe || !matches!(piece.part.kind, Kind::Reasoning(Seal::Signed))
         });
-        if lost > 0 {
-            if slot.pieces.is_empty() {
-                gone.push(at);
-            }
+        if lost > 0 && slot.pieces.is_empty() {
+            gone.push(at);
+        }
+        for _ in 0..lost {
             let note =
                 "signed thinking goes: it is bound to the history before the edit".to_owned();
-            work.note(cause, Strategy::Drop, at, Vec::new(), note);
+            work.note(cause, Strategy::DropThinking, at, Vec::new(), note);
         }
     }
     work.remove_slots(&gone);
+}
+
+/// Whether signed thinking of this history may be bound to what stands before it.
+fn binds(draft: &Draft<'_>, question: &Question) -> bool {
+    let model = draft.body.model.as_deref();
+    let claude = match draft.wire {
+        Wire::Anthropic => true,
+        Wire::Bedrock => model.is_some_and(|model| model.contains("claude")),
+        Wire::OpenaiChat | Wire::OpenaiResponses | Wire::Gemini => false,
+    };
+    let asked = matches!(question.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);
+    claude && asked && draft.facts.any(Facts::REASONING) && binds_thinking(model)
+}
+
+/// The rule whose edit stands first. A compaction is no rule's doing; what it leaves behind is a
+/// signature of another history. Flaws of a file change no message.
+fn cause(work: &Work<'_, '_>) -> u16 {
+    let about_messages = work.edits.iter().filter(|edit| edit.code < 700);
+    about_messages.min_by_key(|edit| edit.message).map_or(503, |edit| edit.code)
+}
+
+/// Findings whose repair no refusal demands: for each rule, the first message that has one.
+#[derive(Default)]
+pub(crate) struct CosmeticFindings(Vec<(u16, usize)>);
+
+impl CosmeticFindings {
+    /// Takes note of a finding.
+    pub(crate) fn see(&mut self, finding: &Finding) {
+        let Finding { rule, severity, fix, at, .. } = finding;
+        if !is_cosmetic(rule, *severity, *fix) {
+            return;
+        }
+        match self.0.iter_mut().find(|(code, _)| *code == rule.code) {
+            Some((_, first)) => *first = at.message.min(*first),
+            None => self.0.push((rule.code, at.message)),
+        }
+    }
+
+    /// An edit that no refusal demands never costs thinking: what is only likely to be refused is
+    /// not repaired unasked if it stands before thinking that is bound to it.
+    pub(crate) fn spare_thinking(
+        self,
+        draft: &Draft<'_>,
+        question: &Question,
+        report: &mut Report,
+    ) {
+        if self.0.is_empty() || !binds(draft, question) {
+            return;
+        }
+        let bound = draft.messages.iter().rposition(|message| {
+            let signed = |part: &Part<'_>| matches!(part.kind, Kind::Reasoning(Seal::Signed));
+            !message.marks.has(Marks::UNBOUND) && draft.parts_of(message).iter().any(signed)
+        });
+        let Some(last) = bound else { return };
+        let mut spared = RuleSet::default();
+        for (code, _) in self.0.into_iter().filter(|(_, first)| *first <= last) {
+            spared.add(code);
+        }
+        report.hold_back(|rule, severity, fix| {
+            spared.has(rule.code) && is_cosmetic(rule, severity, fix)
+        });
+    }
+}
+
+fn is_cosmetic(rule: &Rule, severity: Severity, fix: Fix) -> bool {
+    severity == Severity::Warning && rule.code < 700 && fix.applicability == Applicability::Safe
 }
 
 /// The first slot that is not the input's message at that place, as it was.
@@ -79,11 +132,10 @@ fn first_edit(work: &Work<'_, '_>) -> Option<usize> {
 }
 
 /// How many pieces at the head of a slot are those of its message, unchanged.
-fn untouched_head(input: &crate::draft::Draft<'_>, at: usize, slot: &super::Slot<'_>) -> usize {
+fn untouched_head(input: &Draft<'_>, at: usize, slot: &super::Slot<'_>) -> usize {
     let Some(message) = input.messages.get(at).filter(|_| !slot.recast) else { return 0 };
     let parts = input.parts_of(message);
-    let same = |(piece, part): &(&Piece<'_>, &crate::draft::Part<'_>)| {
-        piece.is_kept() && piece.part.span == part.span
-    };
+    let same =
+        |(piece, part): &(&Piece<'_>, &Part<'_>)| piece.is_kept() && piece.part.span == part.span;
     if slot.opened { slot.pieces.iter().zip(parts).take_while(same).count() } else { parts.len() }
 }

@@ -139,7 +139,11 @@ fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
     from.open(input);
     into.pieces.extend(from.pieces);
     into.content = Content::List;
+    let unbound = into.marks.has(Marks::UNBOUND) && from.marks.has(Marks::UNBOUND);
     into.marks = into.marks.with(from.marks).without(Marks::EMPTY_CALLS);
+    if !unbound {
+        into.marks = into.marks.without(Marks::UNBOUND);
+    }
     into.touched = true;
 }
 

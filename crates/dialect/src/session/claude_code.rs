@@ -5,12 +5,13 @@ mod write;
 pub(super) use write::{changed, common, new};
 
 use foxwedge_core::{
-    Content, Marks, Role, Span,
+    Content, Marks, Role, Span, binds_thinking,
     chain::{Carried, Manner},
 };
 
 use super::{
     about::About,
+    effect::AgentVersion,
     log::{Seen, is_true, said, spelled},
 };
 use crate::{
@@ -19,8 +20,12 @@ use crate::{
     outline::{Once, Reader, role},
 };
 
-/// What Claude Code does when it loads a file.
-pub(super) const MANNER: Manner = Manner { finds_siblings: true, leaves_hollow: true };
+/// What Claude Code does when it loads a file. Versions before 2.1 send white space as they find
+/// it: 1.0.128 and 2.0.77 were seen to, 2.1.112 and 2.1.325 leave such records out.
+pub(super) fn manner(version: Option<&str>) -> Manner {
+    let leaves_blank = AgentVersion::parse(version) >= AgentVersion::new(2, 1, 0);
+    Manner { finds_siblings: true, leaves_hollow: true, leaves_blank }
+}
 
 /// Whether an object is a record and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
@@ -110,12 +115,16 @@ pub(super) fn record<'a>(
             if seen.link.id.is_none() {
                 return scan.trouble(format!("a `{}` record without a `uuid`", seen.kind));
             }
+            let mut marks = Marks::default();
             if spoken.role.is_assistant() {
                 seen.link.reply = spoken.id.map(|id| (id, request));
-                about.model =
-                    spoken.model.filter(|model| model != "<synthetic>").or(about.model.take());
+                let model = spoken.model.filter(|model| model != "<synthetic>");
+                if model.as_deref().is_some_and(|model| !binds_thinking(Some(model))) {
+                    marks = Marks::UNBOUND;
+                }
+                about.model = model.or(about.model.take());
             }
-            seen.message = Some((spoken.role, spoken.span, spoken.content, Marks::default()));
+            seen.message = Some((spoken.role, spoken.span, spoken.content, marks));
         }
         "summary" | "custom-title" | "ai-title" => about.title = title.or(about.title.take()),
         "system" => seen.carried = compaction.and_then(|value| carried(source, value)),

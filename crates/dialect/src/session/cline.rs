@@ -3,7 +3,7 @@
 //!
 //! Roo and Kilo keep what a summary or a truncation replaced, and mark it.
 
-use foxwedge_core::{Content, Marks, Role};
+use foxwedge_core::{Content, Marks, Role, binds_thinking};
 
 use super::{
     about::About,
@@ -26,6 +26,7 @@ pub(super) fn record<'a>(
     let mut who = None;
     let mut content = None;
     let mut summary = false;
+    let mut model = None;
     let mut hides = Hides::default();
     let mut once = Once::default();
     let span = scan.object(|scan, key, _| {
@@ -41,13 +42,16 @@ pub(super) fn record<'a>(
             b"truncationParent" => seen.link.parent = spelled(scan, source)?,
             b"condenseId" => hides.summary = spelled(scan, source)?,
             b"condenseParent" => seen.link.source = spelled(scan, source)?,
-            b"model" => about.model = said(scan, source)?.or(about.model.take()),
+            b"model" => model = said(scan, source)?,
             _ => {
                 scan.skip()?;
             }
         }
         Ok(())
     })?;
+    let unbound = model.as_deref().is_some_and(|model| !binds_thinking(Some(model)));
+    let marks = if unbound { Marks::UNBOUND } else { Marks::default() };
+    about.model = model.or(about.model.take());
     // Reasoning items of other providers stand beside the messages.
     let (Some(who), Some(content)) = (who, content) else { return Ok(()) };
     if who == Role::Unknown {
@@ -64,7 +68,7 @@ pub(super) fn record<'a>(
         seen.control = Some(Control::Summary);
     }
     let content = if content == Content::Absent { Content::Null } else { content };
-    seen.message = Some((who, span, content, Marks::default()));
+    seen.message = Some((who, span, content, marks));
     Ok(())
 }
 

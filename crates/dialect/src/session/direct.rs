@@ -39,6 +39,13 @@ pub(super) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritt
             }
         }
     }
+    // Half a character may stand anywhere, also in records that hold no message.
+    for lone in &repair.surrogates {
+        let after = session.log.records.partition_point(|record| record.span.start <= lone.start);
+        if let Some(record) = after.checked_sub(1).and_then(|at| u32::try_from(at).ok()) {
+            edits.changed.entry(record).or_insert_with(|| job.copied(record));
+        }
+    }
     let mut ordinals = codex::Ordinals::new(session, &edits);
     for (anchor, slot) in late {
         let near = anchor.or_else(|| session.chain.records.first().copied()).unwrap_or(0);
@@ -120,6 +127,13 @@ impl<'a> Direct<'_, 'a> {
             }
             (_, [slot, ..]) => out.append(self.spell(slot)),
         }
+        out.finish()
+    }
+
+    /// A record as it is, but for halves of characters.
+    fn copied(&self, record: u32) -> Vec<Chunk> {
+        let mut out = self.writer();
+        out.copy(self.session.span(record));
         out.finish()
     }
 

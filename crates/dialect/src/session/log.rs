@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use foxwedge_core::{
-    Builder, Content, Draft, Fix, Flaw, FlawText, Marks, Role, Severity, Span, Strategy,
+    Builder, Content, Draft, Fix, Flaw, FlawHarm, FlawText, Marks, Role, Severity, Span, Strategy,
     chain::{Carried, Link},
 };
 
@@ -12,6 +12,7 @@ use super::{
     about::About,
     gemini_cli::{Entry, Step},
     lines::{Container, LineCount, Raw, State, lines, rest, salvage},
+    recognise,
 };
 use crate::{
     envelope::Envelope,
@@ -19,6 +20,8 @@ use crate::{
     json::{Scan, Scanner, Shape, Trouble},
     outline::{Reader, Want},
 };
+
+pub(super) use super::values::{is_true, said, spelled};
 
 /// A record as it lies in the file.
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +183,8 @@ struct Reading<'a> {
     /// How many flaws of each rule were noted.
     spoken: HashMap<u16, usize>,
     log: Log<'a>,
+    /// The number of the last line, once somebody asked for it.
+    last_line: Option<usize>,
 }
 
 impl<'a> Reading<'a> {
@@ -206,13 +211,31 @@ impl<'a> Reading<'a> {
             flaws: Vec::new(),
         };
         let (about, lone, spoken) = (About::default(), Vec::new(), HashMap::new());
-        Reading { agent, reader, read, about, lone, spoken, log }
+        Reading { agent, reader, read, about, lone, spoken, log, last_line: None }
     }
 
     fn finish(mut self, text: &Text<'_>) -> (Log<'a>, Draft<'a>, About<'a>) {
         self.damage(text);
+        self.leave_ruins();
+        self.lone.sort_unstable_by_key(|lone| lone.start);
+        self.lone.dedup();
         self.reader.builder.body().surrogates = self.lone;
         (self.log, self.reader.builder.finish(), self.about)
+    }
+
+    /// A file of which nothing would be left that says whose it is cannot be repaired.
+    fn leave_ruins(&mut self) {
+        let (source, agent) = (self.log.source, self.agent);
+        let lines = self.log.container == Container::Lines;
+        if !lines || self.log.flaws.is_empty() || self.reader.builder.messages() > 0 {
+            return;
+        }
+        let mut whole = self.log.records.iter().filter(|record| record.state != State::Torn);
+        if !whole.any(|record| recognise::is_own(source, record.span, agent)) {
+            for (_, _, flaw) in &mut self.log.flaws {
+                flaw.fix = Fix::NONE;
+            }
+        }
     }
 
     /// Reads a line: one record, or what can be saved of it.
@@ -345,7 +368,23 @@ impl<'a> Reading<'a> {
         } else {
             (what, mend)
         };
-        self.flaw(801, severity, record, raw.line, raw.span, what, mend, Fix::safe(strategy));
+        let harm = match saved {
+            0 if self.is_open_end(raw.line) => FlawHarm::SwallowsNext,
+            0 => FlawHarm::Nothing,
+            _ => FlawHarm::HidesHistory,
+        };
+        let fix = Fix::safe(strategy);
+        self.flaw(801, severity, harm, record, raw.line, raw.span, what, mend, fix);
+    }
+
+    /// Whether a line is the last one, and has no end: what is written next shares it.
+    fn is_open_end(&mut self, line: u32) -> bool {
+        let bytes = self.log.bytes;
+        if bytes.ends_with(b"\n") {
+            return false;
+        }
+        let count = || memchr::memchr_iter(b'\n', bytes).count();
+        *self.last_line.get_or_insert_with(count) == line as usize
     }
 
     fn oversized(&mut self, raw: Raw) {
@@ -357,6 +396,7 @@ impl<'a> Reading<'a> {
             self.flaw(
                 804,
                 Severity::Warning,
+                FlawHarm::HidesHistory,
                 record,
                 raw.line,
                 raw.span,
@@ -392,9 +432,15 @@ impl<'a> Reading<'a> {
                     format!("the zeros of line {line} go")
                 };
                 let severity = self.agent.when_torn();
+                let harm = match found.is_some() {
+                    true if kept => FlawHarm::HidesHistory,
+                    _ if self.is_open_end(at_line) => FlawHarm::SwallowsNext,
+                    _ => FlawHarm::Nothing,
+                };
                 self.flaw(
                     802,
                     severity,
+                    harm,
                     record,
                     at_line,
                     span,
@@ -410,6 +456,7 @@ impl<'a> Reading<'a> {
                 self.flaw(
                     803,
                     severity,
+                    FlawHarm::HidesHistory,
                     record,
                     at_line,
                     span,
@@ -426,6 +473,7 @@ impl<'a> Reading<'a> {
         &mut self,
         code: u16,
         severity: Severity,
+        harm: FlawHarm,
         record: usize,
         line: u32,
         span: Span,
@@ -435,30 +483,10 @@ impl<'a> Reading<'a> {
     ) {
         let earlier = self.spoken.entry(code).or_default();
         let text = || FlawText { ids: Vec::new(), what, mend };
-        let flaw = Flaw::new(code, severity, span, fix, *earlier, text);
+        let flaw = Flaw::new(code, severity, harm, span, fix, *earlier, text);
         *earlier += 1;
         self.log.flaws.push((u32::try_from(record).unwrap_or(u32::MAX), line, flaw));
     }
-}
-
-/// A string as spelled, without its quotes; `None` for anything else.
-pub(super) fn spelled<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<&'a str>> {
-    let text = crate::outline::string(scan)?;
-    if text.is_some_and(|text| text.escaped) {
-        // Agents do not do that, and a name that has two spellings is two names to some readers.
-        return scan.trouble("a name or an id that is spelled with escapes");
-    }
-    Ok(text.map(|text| text.span.of(source)))
-}
-
-/// What a string says; `None` for anything else.
-pub(super) fn said<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Option<Cow<'a, str>>> {
-    Ok(crate::outline::string(scan)?.and_then(|text| text.some(source)))
-}
-
-/// Whether a value is `true`.
-pub(super) fn is_true(scan: &mut Scanner<'_>, source: &str) -> Scan<bool> {
-    Ok(scan.skip()?.of(source) == "true")
 }
 
 /// So many records, in words.

@@ -26,7 +26,8 @@ pub(super) use tell::tell;
 pub(super) use write::{changed, new};
 
 /// What Neovate does when it loads a file: it walks, and nothing else.
-pub(super) const MANNER: Manner = Manner { finds_siblings: false, leaves_hollow: true };
+pub(super) const MANNER: Manner =
+    Manner { finds_siblings: false, leaves_hollow: true, leaves_blank: false };
 
 /// Whether an object is a record and not something inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {

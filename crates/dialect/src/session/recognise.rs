@@ -14,6 +14,8 @@ pub enum Recognised {
     Yes(Agent),
     /// This agent's, but in a form that we do not know.
     Newer(Agent, String),
+    /// Of an agent by that name, whose files are not read.
+    Unsupported(&'static str),
 }
 
 /// Records looked at before we give up.
@@ -37,12 +39,11 @@ pub fn recognise(source: &str) -> Recognised {
             _ => continue,
         };
         match whole {
-            Ok(object) => {
-                let known = record(source, object);
-                if known != Recognised::No {
-                    return known;
-                }
-            }
+            Ok(object) => match record(source, object) {
+                Recognised::No if hint == Recognised::No => hint = note(source, object),
+                Recognised::No => {}
+                known => return known,
+            },
             Err(_) if hint == Recognised::No => hint = torn(raw.span.of(source)),
             Err(_) => {}
         }
@@ -54,10 +55,19 @@ fn record(source: &str, object: Span) -> Recognised {
     let has = |key: &str| field(source, object, key).is_some();
     let Some(kind) = says(source, object, "type") else { return untyped(source, object) };
     match &*kind {
-        "user" | "assistant" | "system" | "attachment" | "progress"
-            if has("uuid") && has("parentUuid") =>
-        {
-            claude_code(source, object)
+        "user" | "assistant" | "tool_result" if has("uuid") && has("parentUuid") => {
+            let message = field(source, object, "message");
+            let has = |key: &str| message.is_some_and(|at| field(source, at, key).is_some());
+            match (has("parts"), has("content") && has("role")) {
+                // The same links, around messages as Gemini spells them.
+                (true, _) => Recognised::Unsupported("Qwen Code"),
+                (false, true) => claude_code(source, object),
+                (false, false) => Recognised::No,
+            }
+        }
+        "session" if has("version") && has("cwd") && has("id") => Recognised::Unsupported("pi"),
+        kind if kind.contains('.') && has("data") && has("parentId") => {
+            Recognised::Unsupported("Copilot CLI")
         }
         "message" if has("uuid") && has("parentUuid") && has("role") => {
             Recognised::Yes(Agent::Neovate)
@@ -71,10 +81,31 @@ fn record(source: &str, object: Span) -> Recognised {
     }
 }
 
+/// A record that is no message, and that other agents write as well.
+fn note(source: &str, object: Span) -> Recognised {
+    let has = |key: &str| field(source, object, key).is_some();
+    match says(source, object, "type").as_deref() {
+        Some("system" | "attachment" | "progress") if has("uuid") && has("parentUuid") => {
+            claude_code(source, object)
+        }
+        _ => Recognised::No,
+    }
+}
+
+/// Whether an object says that it is a record of this agent.
+pub(super) fn is_own(source: &str, object: Span, agent: Agent) -> bool {
+    let says_so = |known: Recognised| match known {
+        Recognised::Yes(other) | Recognised::Newer(other, _) => other == agent,
+        Recognised::No | Recognised::Unsupported(_) => false,
+    };
+    says_so(record(source, object)) || says_so(note(source, object))
+}
+
 /// The beginning of a record that was cut off.
 fn torn(beginning: &str) -> Recognised {
     let has = |key: &str| beginning.contains(key);
-    if has("\"parentUuid\":") && (has("\"isSidechain\":") || has("\"userType\":")) {
+    let own = has("\"isSidechain\":") || has("\"userType\":");
+    if has("\"parentUuid\":") && own && !has("\"parts\":") {
         return Recognised::Yes(Agent::ClaudeCode);
     }
     if has("\"type\":\"message\"") && has("\"uuid\":") {
@@ -106,6 +137,9 @@ fn untyped(source: &str, object: Span) -> Recognised {
     let has = |key: &str| field(source, object, key).is_some();
     if has("sessionId") && has("projectHash") {
         return Recognised::Yes(Agent::GeminiCli);
+    }
+    if has("sessionId") && has("history") && has("workspaceDirectory") {
+        return Recognised::Unsupported("Continue");
     }
     if has("id") && has("timestamp") && has("instructions") {
         let why =

@@ -78,7 +78,8 @@ fn compose<'a>(
     let chain = sequence(draft, records, standing);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines };
+    let spares = false;
+    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spares };
     session.add_flaws();
     session
 }

@@ -7,7 +7,7 @@
 use foxwedge_core::{EditCount, Question, Repair, Strategy, repair};
 
 use super::{
-    Agent, read,
+    Session, read,
     rewritten::{Piece, Rewritten},
     text,
 };
@@ -17,7 +17,7 @@ const ROUNDS: usize = 6;
 
 /// Repairs what a repair uncovered.
 pub(super) fn settle(
-    agent: Agent,
+    first_read: &Session<'_>,
     question: &Question,
     first: &mut Repair<'_>,
     rewritten: &mut Rewritten<'_>,
@@ -37,7 +37,9 @@ pub(super) fn settle(
     }
     for _ in 0..ROUNDS {
         let Ok(text) = text(&bytes) else { break };
-        let Ok(session) = read(&text, agent, crate::want(question.profile)) else { break };
+        let want = crate::want(question.profile);
+        let Ok(mut session) = read(&text, first_read.agent, want) else { break };
+        session.spare_as(first_read);
         let again = repair(session.draft(), question);
         if again.is_untouched() {
             break;
@@ -52,6 +54,7 @@ pub(super) fn settle(
         // Messages are counted in the file as it was.
         edits.iter_mut().for_each(|edit| edit.message = edit.message.min(last));
         first.edits.append(edits);
+        first.thinking_removed += again.thinking_removed;
         first.after = again.after;
         (bytes, changed) = (next, true);
     }

@@ -1,12 +1,13 @@
 //! Spells records of Neovate.
 
-use foxwedge_core::{Answer, Content, Kind, Patch, Piece, Role, Span};
+use foxwedge_core::{Answer, Content, Kind, Patch, Piece, Role, Source, Span};
 
 use crate::{
     json::{field, quote, says},
     session::desk::{Desk, New},
     splice::{
-        Change, Changes, Element, Encoding, Spelling, Spoken, Writer, respelled, write_block_list,
+        Change, Changes, Chunk, Element, Encoding, Spelling, Spoken, Writer, respelled,
+        write_block_list,
     },
 };
 
@@ -73,8 +74,44 @@ pub(in crate::session) fn new(
     let mut inner = out.inner();
     let spoken = Spoken { role: new.role, pieces, content: Content::List, recast: false };
     write_block_list(&mut inner, desk.draft(), None, &spoken, &SPELLING);
-    out.append(inner.finish());
+    out.append(with_inputs(desk, out, pieces, inner.finish()));
     out.text("}");
+}
+
+/// Puts the input of its call into each answer of ours, as Neovate does.
+fn with_inputs(
+    desk: &Desk<'_, '_>,
+    out: &Writer<'_>,
+    pieces: &[Piece<'_>],
+    mut chunks: Vec<Chunk>,
+) -> Vec<Chunk> {
+    for piece in pieces.iter().filter(|piece| matches!(piece.source, Source::Words(_))) {
+        let Kind::Answer(outline) = &piece.part.kind else { continue };
+        let Some(input) = outline.id.as_deref().and_then(|id| input(desk, id)) else { continue };
+        let head = head(outline);
+        let blank = format!("{head}{{}}");
+        let known = |chunk: &Chunk| matches!(chunk, Chunk::Text(text) if text.contains(&blank));
+        let Some(at) = chunks.iter().position(known) else { continue };
+        if let Chunk::Text(text) = chunks.remove(at)
+            && let Some((before, behind)) = text.split_once(&blank)
+        {
+            let mut copy = out.inner();
+            copy.text(&format!("{before}{head}"));
+            copy.copy(input);
+            copy.text(behind);
+            chunks.splice(at..at, copy.finish());
+        }
+    }
+    chunks
+}
+
+/// The input of the last call of an id.
+fn input(desk: &Desk<'_, '_>, id: &str) -> Option<Span> {
+    let draft = desk.draft();
+    let is_call =
+        |kind: &Kind<'_>| matches!(kind, Kind::Call(call) if call.id.as_deref() == Some(id));
+    let part = draft.parts.iter().rev().find(|part| is_call(&part.kind))?;
+    field(draft.source, part.span, "input").filter(|input| input.of(draft.source).starts_with('{'))
 }
 
 fn only_answers(pieces: &[Piece<'_>]) -> bool {
@@ -96,11 +133,13 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
 }
 
 fn answer(answer: &Answer<'_>, words: &str) -> String {
+    let (head, words) = (head(answer), quote(words));
+    format!("{head}{{}},\"result\":{{\"llmContent\":{words},\"isError\":true}}}}")
+}
+
+/// An answer up to the input of its call.
+fn head(answer: &Answer<'_>) -> String {
     let id = quote(answer.id.as_deref().unwrap_or(""));
     let name = quote(answer.name.as_deref().unwrap_or(""));
-    let words = quote(words);
-    format!(
-        "{{\"type\":\"tool-result\",\"toolCallId\":{id},\"toolName\":{name},\"input\":{{}},\
-         \"result\":{{\"llmContent\":{words},\"isError\":true}}}}"
-    )
+    format!("{{\"type\":\"tool-result\",\"toolCallId\":{id},\"toolName\":{name},\"input\":")
 }
