@@ -63,11 +63,18 @@ enum Laws {
     Conversion,
     Streams,
     Runs,
+    SessionFiles,
 }
 
 impl Laws {
-    const ALL: [Laws; 5] =
-        [Laws::Repair, Laws::Compaction, Laws::Conversion, Laws::Streams, Laws::Runs];
+    const ALL: [Laws; 6] = [
+        Laws::Repair,
+        Laws::Compaction,
+        Laws::Conversion,
+        Laws::Streams,
+        Laws::Runs,
+        Laws::SessionFiles,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -76,6 +83,7 @@ impl Laws {
             Laws::Conversion => "conversion",
             Laws::Streams => "streams",
             Laws::Runs => "runs",
+            Laws::SessionFiles => "session-files",
         }
     }
 
@@ -86,6 +94,7 @@ impl Laws {
             Laws::Conversion => laws::conversion::campaign(options),
             Laws::Streams => laws::streams::campaign(options),
             Laws::Runs => runs::laws::campaign(options),
+            Laws::SessionFiles => laws::session::mutated::campaign(options),
         }
     }
 }

@@ -14,6 +14,7 @@ mod oracle;
 mod generate;
 mod mutate;
 pub mod hostile;
+mod mutate_sessions;
 pub mod laws;
 pub mod runs;
 
@@ -23,6 +24,7 @@ pub use generate::{
     PLACEHOLDERS, SessionFile, answer, history, long, session_file, sound_history, spelled,
 };
 pub use mutate::mutate;
+pub use mutate_sessions::mutated_session;
 pub use oracle::answers;
 pub use oracle::{
     Beat, Became, Call, Facet, Gist, Inventory, Media, PROFILES, Shorter, Side, Stays, View,

@@ -32,7 +32,7 @@ impl Foxwedge {
     /// Repairs a session in place, with everything that belongs to it: proof that nobody writes,
     /// backup, look back.
     pub(super) fn fix(&self, desk: &Desk, file: &Path) -> Result<(), String> {
-        let output = self.run(desk, &["fix"], file)?;
+        let output = self.run(desk, &["fix", "--for-api"], file)?;
         if output.status.success() {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl Foxwedge {
     }
 
     fn findings(&self, desk: &Desk, file: &Path, more: &[&str]) -> Result<Vec<String>, String> {
-        let words = [&["check", "--output-format", "json"], more].concat();
+        let words = [&["check", "--for-api", "--output-format", "json"], more].concat();
         let output = self.run(desk, &words, file)?;
         let report: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
             let complaint = String::from_utf8_lossy(&output.stderr);

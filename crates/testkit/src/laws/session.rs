@@ -8,6 +8,7 @@ mod conserving;
 mod bystanders;
 mod ordinals;
 mod cuts;
+pub mod mutated;
 mod shrink;
 
 use foxwedge_core::Policy;

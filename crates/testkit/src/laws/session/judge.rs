@@ -36,6 +36,8 @@ pub struct Seen {
     pub emptied: bool,
     /// What was done, as told.
     pub edits: Vec<String>,
+    /// Blocks of reasoning that the repair says it took out.
+    thinking_removed: usize,
     strategies: Vec<&'static str>,
 }
 
@@ -63,6 +65,7 @@ pub fn see(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Seen, Stri
         untouched: repair.is_untouched(),
         emptied: !repair.is_untouched() && repair.slots.is_empty(),
         edits: edits.collect(),
+        thinking_removed: repair.thinking_removed,
         strategies: repair.edits.iter().map(|edit| edit.strategy.name()).collect(),
     })
 }
@@ -141,6 +144,7 @@ pub fn judge(case: &Case, agent: Agent, bytes: &[u8], tally: &mut Tally) -> Verd
     if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
         conserving::judge(case, &before, &after, &seen)?;
     }
+    thinking(agent, bytes, &seen)?;
     bystanders::judge(agent, &before, bytes, &seen)?;
     ordinals::judge(agent, bytes, &seen)?;
     reached(agent, &before, &after, &seen)
@@ -211,6 +215,26 @@ pub(super) fn sound(case: &Case, agent: Agent, seen: &Seen) -> Verdict {
         return breach("idempotent", after(twice));
     }
     Ok(())
+}
+
+/// The report says how much reasoning is gone.
+fn thinking(agent: Agent, bytes: &[u8], seen: &Seen) -> Verdict {
+    if agent != Agent::ClaudeCode || seen.emptied || !flaws(&seen.report).is_empty() {
+        return Ok(());
+    }
+    let count = |bytes: &[u8]| -> usize {
+        let records = bytes.split(|byte| *byte == b'\n').map(serde_json::from_slice::<Value>);
+        let contents = records.flatten().map(|record| record["message"]["content"].clone());
+        let blocks = contents.flat_map(|content| content.as_array().cloned().unwrap_or_default());
+        let kinds = ["thinking", "redacted_thinking"];
+        blocks.filter(|block| kinds.iter().any(|kind| block["type"] == *kind)).count()
+    };
+    let gone = count(bytes).saturating_sub(count(&seen.fixed));
+    if gone == seen.thinking_removed {
+        return Ok(());
+    }
+    let told = format!("{gone} gone, {} told\nedits {:?}", seen.thinking_removed, seen.edits);
+    breach("honest", format!("{told}\nafter\n{}", shown_bytes(&seen.fixed)))
 }
 
 /// Whether a file, or every line of it, is JSON and nothing else.

@@ -5,7 +5,13 @@ use serde_json::Value;
 use super::linked::{Carried, Manner};
 
 pub(super) const MANNER: Manner =
-    Manner { is_linked: |_| true, message, key, carried, leaves_hollow: true };
+    Manner { is_linked: |_| true, message, key, carried, leaves_hollow: true, leaves_blank };
+
+/// Versions 1 and 2.0 send white space; whoever does not name a version is a newer one.
+fn leaves_blank(version: Option<&str>) -> bool {
+    let old = |version: &str| version.starts_with("1.") || version.starts_with("2.0.");
+    !version.is_some_and(old)
+}
 
 /// The message in a record.
 fn message(record: &Value) -> Option<Value> {

@@ -22,6 +22,9 @@ pub(super) struct Manner {
     pub(super) carried: fn(&Value) -> Option<Carried>,
     /// Replies of nothing but thoughts or white space are not sent.
     pub(super) leaves_hollow: bool,
+    /// Records of a reply that hold nothing but white space are not sent, by the last version that
+    /// wrote to the file.
+    pub(super) leaves_blank: fn(Option<&str>) -> bool,
 }
 
 /// Records that stand behind another one since a compaction.

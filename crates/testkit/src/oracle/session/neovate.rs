@@ -11,6 +11,7 @@ pub(super) const MANNER: Manner = Manner {
     key: |_| None,
     carried: |_| None,
     leaves_hollow: true,
+    leaves_blank: |_| false,
 };
 
 /// The message in a record, as Anthropic spells it. Thoughts are not sent back: nobody signed them.

@@ -15,8 +15,10 @@ impl File<'_> {
             let mut said = unit.reply.iter().flat_map(|at| self.blocks(*at));
             let hollow = self.manner.leaves_hollow && unit.answers.is_empty();
             let silent = hollow && said.all(|block| is_hollow(&block));
-            if !unit.reply.is_empty() && !silent {
-                self.push(&mut view, "assistant", &unit.reply, false);
+            let spoken: Vec<usize> =
+                unit.reply.iter().copied().filter(|at| !self.is_left_out(*at)).collect();
+            if !spoken.is_empty() && !silent {
+                self.push(&mut view, "assistant", &spoken, false);
             }
             for index in unit.answers.into_iter().chain(unit.rest) {
                 let role = self.said(index).and_then(|message| message["role"].as_str());
@@ -24,6 +26,17 @@ impl File<'_> {
             }
         }
         view
+    }
+
+    /// Nothing but white space, which is not sent.
+    fn is_left_out(&self, record: usize) -> bool {
+        let version = |node: &super::Node<'_>| node.record["version"].as_str().map(str::to_owned);
+        let version = self.nodes.iter().rev().find_map(version);
+        let blank = |block: &Value| block["type"] == "text" && is_hollow(block);
+        let blocks = self.blocks(record);
+        (self.manner.leaves_blank)(version.as_deref())
+            && !blocks.is_empty()
+            && blocks.iter().all(blank)
     }
 
     /// Adds records to the view: to the last message, if it may be joined and has the same role.
