@@ -177,7 +177,7 @@ test("a broken session is listed, opened, repaired and put back", async () => {
   const broken = readFileSync(file, "utf8");
   await seen("/sessions", async (page) => {
     const row = page.locator(".row", { hasText: "SCENARIO:mcp3" });
-    await row.locator('[data-health="bricked"]').waitFor();
+    await row.locator('[data-health="needs-repair"]').waitFor();
     await row.click();
     await page.locator('[data-pair="open"]').nth(1).waitFor();
     assert.equal(await page.locator('[data-pair="answered"]').count(), 1);
@@ -194,7 +194,7 @@ test("a broken session is listed, opened, repaired and put back", async () => {
     await page.locator('.page-head [data-health="ok"]').waitFor();
     await page.getByRole("button", { name: "Undo the repair" }).click();
     await page.getByRole("button", { name: /Click again to put/ }).click();
-    await page.locator('.page-head [data-health="bricked"]').waitFor();
+    await page.locator('.page-head [data-health="needs-repair"]').waitFor();
     assert.equal(readFileSync(file, "utf8"), broken);
   });
 });

@@ -20,7 +20,7 @@ export const ABOUT = {
 
 const TITLES = [
   [
-    "bricked",
+    "needs-repair",
     "fix the parser so that empty lines survive",
     "/home/mo/parser",
     { FW101: 1, FW103: 2 },
@@ -28,14 +28,14 @@ const TITLES = [
   ],
   ["ok", "tide tables: high water is off by one", "/home/mo/tide", {}, "claude-code"],
   [
-    "losing-history",
+    "history-missing",
     "move the build to the new runner",
     "/home/mo/ci",
     { FW702: 3 },
     "claude-code",
   ],
   ["ok", "write the release notes", "/home/mo/parser", {}, "codex"],
-  ["bricked", "why does the import hang on Windows?", "/home/mo/import", { FW101: 2 }, "neovate"],
+  ["needs-repair", "why does the import hang on Windows?", "/home/mo/import", { FW101: 2 }, "neovate"],
   ["ok", "请把配置改成 TOML 格式", "/home/mo/config", {}, "claude-code"],
   ["unreadable", "—", "/home/mo/old", null, "gemini-cli"],
   ["ok", "add a test for the empty case", "/home/mo/parser", {}, "cline"],
@@ -268,7 +268,7 @@ export function plan() {
     plan: "p-1",
     version: "v1",
     changes: true,
-    health: { before: "bricked", after: "ok" },
+    health: { before: "needs-repair", after: "ok" },
     findings: { before: { FW101: 1, FW103: 1 }, after: {} },
     messages: { before: 212, after: 212 },
     bytes: { before: 48_113, after: 48_411 },

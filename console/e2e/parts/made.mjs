@@ -140,7 +140,7 @@ export function startMade({ hostile, messages = 212, events } = {}) {
         made = false;
         return {
           version: "v1",
-          health: "bricked",
+          health: "needs-repair",
           undo: { available: false, at: null, standing: null },
         };
       },

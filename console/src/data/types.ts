@@ -38,8 +38,8 @@ export interface Rule {
 }
 
 export const HEALTHS = [
-  "bricked",
-  "losing-history",
+  "needs-repair",
+  "history-missing",
   "refused",
   "unreadable",
   "repaired",

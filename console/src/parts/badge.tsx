@@ -95,8 +95,8 @@ export function RunBadge(props: { phase: string; outcome?: string | undefined; s
 
 const HEALTH: Readonly<Record<Health, readonly [Tone, IconName]>> = {
   ok: ["ok", "check"],
-  "losing-history": ["warn", "warn"],
-  bricked: ["bad", "cross"],
+  "history-missing": ["warn", "warn"],
+  "needs-repair": ["bad", "cross"],
   unreadable: ["rest", "unknown"],
   unknown: ["rest", "ring"],
   repaired: ["ok", "wrench"],

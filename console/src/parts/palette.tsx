@@ -132,10 +132,10 @@ function pages(query: string): readonly Goal[] {
     { icon: "sessions", words: t("nav.sessions"), where, path: ["sessions"] },
     {
       icon: "cross",
-      words: t("palette.bricked"),
+      words: t("palette.needs-repair"),
       where,
       path: ["sessions"],
-      query: { health: "bricked" },
+      query: { health: "needs-repair" },
     },
     { icon: "runs", words: t("nav.runs"), where, path: ["runs"] },
     {

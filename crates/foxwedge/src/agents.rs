@@ -104,6 +104,43 @@ pub(crate) fn find(agents: &[Agent]) -> Found {
     found
 }
 
+/// Agents that keep sessions on this machine in a form that is not read, and where they lie.
+pub(crate) fn unsupported() -> Vec<(&'static str, PathBuf)> {
+    const PLACES: [(&str, Base, &str); 8] = [
+        ("opencode", Base::Data, "opencode/opencode.db"),
+        ("goose", Base::Data, "goose/sessions/sessions.db"),
+        ("Kilo CLI", Base::Data, "kilo/kilo.db"),
+        ("Qwen Code", Base::Home, ".qwen/projects"),
+        ("Copilot CLI", Base::Home, ".copilot/session-state"),
+        ("Cline CLI", Base::Home, ".cline/data/sessions"),
+        ("pi", Base::Home, ".pi/agent/sessions"),
+        ("Continue", Base::Home, ".continue/sessions"),
+    ];
+    let home = home();
+    let data = variable("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
+    let place = |(name, base, path): (&'static str, Base, &str)| {
+        let base = match base {
+            Base::Home => home.as_ref(),
+            Base::Data => data.as_ref(),
+        };
+        let path = base?.join(path);
+        // A folder counts if anything lies in it.
+        let there = match fs::read_dir(&path) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(_) => path.is_file(),
+        };
+        there.then_some((name, path))
+    };
+    PLACES.into_iter().filter_map(place).collect()
+}
+
+/// What a place is relative to.
+#[derive(Clone, Copy)]
+enum Base {
+    Home,
+    Data,
+}
+
 /// The folder of the user.
 pub(crate) fn home() -> Option<PathBuf> {
     variable("HOME").or_else(|| variable("USERPROFILE"))

@@ -1,9 +1,9 @@
 //! What the user asked for, as data.
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, collections::HashSet, path::Path};
 
-use foxwedge_core::{Policy, Profile, Question, Rule, RuleSet, Wire, rules};
-use foxwedge_dialect::session::Agent;
+use foxwedge_core::{Finding, Policy, Profile, Question, Rule, RuleSet, Wire, rules};
+use foxwedge_dialect::session::{Agent, Session};
 
 use crate::{
     cli::{CheckArgs, Format},
@@ -17,6 +17,12 @@ pub(crate) struct Ask {
     format: Option<Format>,
     profile: Option<Profile>,
     policy: Policy,
+    /// The file lies where its agent keeps its sessions.
+    placed: bool,
+    /// What an agent copes with is left alone in its sessions.
+    spares: bool,
+    /// So are open calls at the end.
+    spares_tail: bool,
     /// Codes that were selected; empty means all.
     select: Vec<u16>,
     ignore: Vec<u16>,
@@ -34,6 +40,10 @@ impl Ask {
             format: args.format,
             profile: args.profile,
             policy,
+            placed: false,
+            // Whoever names rules or a provider asks about these.
+            spares: !args.for_api && args.select.is_empty() && args.profile.is_none(),
+            spares_tail: args.repair.spares_tail(),
             select: codes(&args.select)?,
             ignore: codes(&args.ignore)?,
             flags: flags(args),
@@ -47,6 +57,9 @@ impl Ask {
             format,
             profile: None,
             policy,
+            placed: false,
+            spares: false,
+            spares_tail: false,
             select: Vec::new(),
             ignore: Vec::new(),
             flags: String::new(),
@@ -58,6 +71,37 @@ impl Ask {
     pub(crate) fn as_read(&self, sitting: Option<&crate::outcome::Sitting>) -> Ask {
         let format = sitting.map(|sitting| Format::Agent(sitting.agent));
         Ask { format: format.or(self.format), ..self.clone() }
+    }
+
+    /// The same, for a file that lies where its agent keeps its sessions.
+    pub(crate) fn placed(self) -> Ask {
+        Ask { placed: true, ..self }
+    }
+
+    /// Whether the file lies where its agent keeps its sessions.
+    pub(crate) fn is_placed(&self) -> bool {
+        self.placed
+    }
+
+    /// The same, but what an agent copes with is left alone in its sessions; open calls at the
+    /// end only if `tail` says so.
+    pub(crate) fn sparing(self, tail: bool) -> Ask {
+        Ask { spares: true, spares_tail: tail, ..self }
+    }
+
+    /// Takes out of a session and of what is asked about it what its agent copes with, and tells
+    /// what that is.
+    pub(crate) fn spare(&self, session: &mut Session<'_>, question: &mut Question) -> Vec<Finding> {
+        if !self.spares {
+            return Vec::new();
+        }
+        let rated = session.rated(question);
+        session.spare(question, self.spares_tail);
+        let left = foxwedge_core::check(session.draft(), question).findings;
+        let left: HashSet<(u16, u32)> =
+            left.iter().map(|finding| (finding.rule.code, finding.at.span.start)).collect();
+        let coped = rated.into_iter().map(|(finding, _)| finding);
+        coped.filter(|f| !left.contains(&(f.rule.code, f.at.span.start))).collect()
     }
 
     /// The same, by the rules of a profile.
@@ -150,6 +194,12 @@ fn flags(args: &CheckArgs) -> String {
             foxwedge_core::Tail::Pending => "pending",
         }),
     );
+    if args.for_api {
+        words.push("--for-api ".to_owned());
+    }
+    let mut flag = |name: &str, value: Option<&str>| {
+        words.extend(value.map(|value| format!("--{name} {} ", quoted(value))));
+    };
     let (select, ignore) = (args.select.join(","), args.ignore.join(","));
     flag("select", Some(select.as_str()).filter(|rules| !rules.is_empty()));
     flag("ignore", Some(ignore.as_str()).filter(|rules| !rules.is_empty()));

@@ -140,6 +140,9 @@ pub(crate) struct CheckArgs {
     /// Show what a repair would change, and write nothing
     #[arg(long, help_heading = "Repair")]
     pub(crate) diff: bool,
+    /// Judge a session as a provider would be sent it, not as its agent copes with it
+    #[arg(long, help_heading = "Sessions")]
+    pub(crate) for_api: bool,
     #[command(flatten)]
     pub(crate) repair: RepairArgs,
     /// Look only for these rules: codes (FW101), families (FW1) or names, separated by commas

@@ -226,9 +226,7 @@ impl Place {
 
     /// What a repair is asked, as `fix` asks it.
     fn ask(&self, content: &[u8]) -> Result<Ask, Refusal> {
-        let format = kept_by(&self.entry, content)
-            .map_err(|trouble| Refusal::Unreadable(trouble.to_string()))?;
-        Ok(Ask::of(format, Policy::default()))
+        Ok(Ask::of(kept_by(&self.entry, content), Policy::default()).sparing(true).placed())
     }
 
     fn manner(&self) -> Manner {

@@ -2,9 +2,9 @@
 //! wonders. Silent unless `FOXWEDGE_LOG` asks: `session`, `session=debug`, `debug`, or several of
 //! them with commas between.
 
-use std::{env, sync::OnceLock};
+use std::{collections::HashSet, env, sync::OnceLock};
 
-use foxwedge_core::{Fate, Kind, pair};
+use foxwedge_core::{Fate, Kind, Repair, pair};
 use foxwedge_dialect::session::{LeftOut, Session};
 
 use crate::say::{clean, cut, talk};
@@ -19,13 +19,32 @@ enum Level {
     Debug,
 }
 
-/// Tells what is in a session file.
-pub(crate) fn session(path: &str, session: &Session<'_>) {
+/// How much was asked for.
+fn asked() -> Level {
     static LEVEL: OnceLock<Level> = OnceLock::new();
-    let level = *LEVEL.get_or_init(|| {
+    *LEVEL.get_or_init(|| {
         let asked = env::var_os("FOXWEDGE_LOG").unwrap_or_default();
         level(&asked.to_string_lossy(), "session")
-    });
+    })
+}
+
+/// Tells which messages a repair takes out of a session.
+pub(crate) fn dropped(path: &str, session: &Session<'_>, repair: &Repair<'_>) {
+    if asked() < Level::Debug || repair.is_untouched() {
+        return;
+    }
+    let kept: HashSet<usize> = repair.slots.iter().filter_map(|slot| slot.origin).collect();
+    let gone = (0..session.draft().messages.len()).filter(|message| !kept.contains(message));
+    let ids = gone.flat_map(|message| session.record_ids(message));
+    let line = |id: &str| {
+        format!("foxwedge:session {}: repair drops message {}\n", clean(path), clean(&cut(id, 64)))
+    };
+    talk(&ids.map(line).collect::<String>());
+}
+
+/// Tells what is in a session file.
+pub(crate) fn session(path: &str, session: &Session<'_>) {
+    let level = asked();
     if level == Level::Nothing {
         return;
     }
@@ -68,10 +87,11 @@ fn parse(word: &str) -> Option<Level> {
 fn counts(session: &Session<'_>, left_out: &LeftOut) -> String {
     let id = session.about.id.as_deref().map(|id| cut(id, 64)).unwrap_or_default();
     format!(
-        "{} {id} records={} path={} branches={} sub-agents={} others={}",
+        "{} {id} records={} path={} open-calls={} branches={} sub-agents={} others={}",
         session.agent.name(),
         session.nodes().len(),
         session.draft().messages.len(),
+        pair(session.draft()).calls.iter().filter(|call| call.answer.is_none()).count(),
         left_out.branches.len(),
         left_out.side.len(),
         left_out.others,

@@ -32,6 +32,7 @@ pub(crate) fn judge(source: &Source<'_>, look: Look) -> Judged {
         failures: source.failures.clone(),
         notes: source.notes.clone(),
         session: source.session().map(Sitting::of),
+        health: source.documents.iter().map(Document::health).max(),
         ..Judged::default()
     };
     let mut offsets = Vec::new();

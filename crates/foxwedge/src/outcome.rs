@@ -8,7 +8,7 @@ use foxwedge_dialect::{
     session::{Agent, Session},
 };
 
-use crate::{ask::quoted, report::excerpt::Excerpt, say::clean};
+use crate::{ask::quoted, report::excerpt::Excerpt, say::clean, sessions::Health};
 
 /// One target and what became of it.
 #[derive(Clone, Debug)]
@@ -76,6 +76,8 @@ pub(crate) struct Judged {
     pub(crate) messages: usize,
     /// The session it is, if it is the file of one.
     pub(crate) session: Option<Sitting>,
+    /// How the session is.
+    pub(crate) health: Option<Health>,
     /// Whose rules were applied, each once.
     pub(crate) profiles: Vec<Profile>,
     /// What is wrong; after a repair, what is still wrong: the first findings of each rule.

@@ -36,6 +36,8 @@ pub(crate) struct Loaded {
     manner: Manner,
     ask: Ask,
     view: View,
+    /// Anything that is wrong with it is a reason to refuse it.
+    strict: bool,
     /// What a repair may do.
     pub(crate) policy: Policy,
 }
@@ -70,29 +72,27 @@ pub(crate) fn open(args: &SessionArgs, format: Option<Format>) -> anyhow::Result
     };
     let policy = args.repair.policy(false);
     let format = match (&place, format) {
-        (One::Session(entry), None) => kept_by(entry, &content)?,
+        (One::Session(entry), None) => kept_by(entry, &content),
         (_, format) => format,
     };
-    let ask = Ask::of(format, policy);
-    Ok(Loaded { shown, place, content, manner, ask, view: args.view, policy })
+    let mut ask = Ask::of(format, policy);
+    if matches!(place, One::Session(_)) {
+        ask = ask.placed();
+    }
+    if !args.strict {
+        ask = ask.sparing(args.repair.spares_tail());
+    }
+    let (view, strict) = (args.view, args.strict);
+    Ok(Loaded { shown, place, content, manner, ask, view, strict, policy })
 }
 
 /// A file in an agent's own folder is that agent's, unless it is in a form that we do not know.
-pub(crate) fn kept_by(entry: &Entry, content: &[u8]) -> Result<Option<Format>, Trouble> {
-    let Ok(text) = source::text(content) else { return Ok(None) };
+pub(crate) fn kept_by(entry: &Entry, content: &[u8]) -> Option<Format> {
+    let text = source::text(content).ok()?;
     match recognise(text.as_str()) {
-        Recognised::Newer(..) => Ok(None),
-        Recognised::Yes(_) => Ok(Some(Format::Agent(entry.agent))),
-        // Lists of messages look alike.
-        Recognised::No if entry.agent == Agent::Cline => Ok(Some(Format::Agent(entry.agent))),
-        Recognised::No => Err(silent(&entry.path.to_string_lossy())),
+        Recognised::Newer(..) | Recognised::Unsupported(_) => None,
+        Recognised::Yes(_) | Recognised::No => Some(Format::Agent(entry.agent)),
     }
-}
-
-/// What to say where nothing was said.
-fn silent(shown: &str) -> Trouble {
-    Trouble::new(format!("{}: nothing was said in it", clean(shown)))
-        .help("there is no history to go on with; `foxwedge list` shows sessions that have one")
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
@@ -163,11 +163,6 @@ impl Loaded {
             project: told(about.and_then(|about| about.folder.as_ref()))
                 .or_else(|| entry.and_then(|entry| entry.project.clone())),
         }
-    }
-
-    /// Refuses a conversation in which nothing was said.
-    pub(crate) fn check_spoken(&self, document: &Document<'_>) -> Result<(), Trouble> {
-        if document.draft().messages.is_empty() { Err(silent(&self.shown)) } else { Ok(()) }
     }
 
     /// The file it lies in.

@@ -24,7 +24,7 @@ mod stranger;
 
 pub(crate) use document::{Body, Document};
 pub(crate) use packed::{Packing, unpacked, unpacked_within};
-pub(crate) use session::sitting;
+pub(crate) use session::{labels, sitting};
 
 /// How a target is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +85,10 @@ impl From<Failure> for Closed {
 
 /// Makes unpacked bytes readable.
 pub(crate) fn text(bytes: &[u8]) -> Result<Text<'_>, Failure> {
+    if bytes.starts_with(b"SQLite format 3\0") {
+        return Err(Failure::new("this is an SQLite database, not a conversation")
+            .help("agents that keep their sessions in a database are not supported yet"));
+    }
     foxwedge_dialect::session::text(bytes).map_err(|error| Failure::new(sentence(&error)))
 }
 
@@ -130,7 +134,13 @@ fn conversations<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Sourc
             Ok(reading) => {
                 note(&mut source.notes, number, &detection, ask, &question);
                 let body = Body::Wire(Box::new(reading));
-                source.documents.push(Document { base, line: None, body, question });
+                source.documents.push(Document {
+                    base,
+                    line: None,
+                    body,
+                    question,
+                    coped: Vec::new(),
+                });
             }
             Err(error) if manner.walked && !is_inside(&error, piece) => {}
             Err(error) => failed.push((base + error.at(), sentence(&error))),

@@ -187,7 +187,7 @@ impl Session<'_> {
         pending.policy.tail = Tail::Pending;
         let inner = check(self.draft(), &pending).findings;
         let inner: HashSet<u32> = inner.iter().map(|finding| finding.at.span.start).collect();
-        let key = |flaw: &Flaw| (flaw.code, flaw.message, flaw.span.start);
+        let key = |flaw: &Flaw| (flaw.code, flaw.message as usize, flaw.span.start);
         let flaws: HashMap<(u16, usize, u32), FindingEffect> = self
             .draft()
             .body

@@ -22,6 +22,12 @@ pub(crate) struct RepairArgs {
 }
 
 impl RepairArgs {
+    /// Whether open calls at the end of a session are left to its agent: nobody said what is to
+    /// become of them.
+    pub(crate) fn spares_tail(&self) -> bool {
+        self.policy.is_none() && self.tail.is_none()
+    }
+
     /// What a repair may do; `bold` ones speak for the user.
     pub(crate) fn policy(&self, bold: bool) -> Policy {
         Policy {

@@ -26,6 +26,9 @@ pub(crate) struct SessionArgs {
     /// Repaired, or as it stands in the file
     #[arg(long, value_name = "VIEW", default_value = "clean", help_heading = "Session")]
     pub(crate) view: View,
+    /// Refuse a session in which anything is wrong
+    #[arg(long, help_heading = "Session")]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) repair: RepairArgs,
 }
@@ -38,7 +41,7 @@ pub(crate) struct ListArgs {
     /// Only sessions about this folder, or a folder in it
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
-    /// Only sessions that are not sound
+    /// Only sessions that are not ok
     #[arg(long)]
     pub(crate) broken: bool,
     /// At most so many, the newest first

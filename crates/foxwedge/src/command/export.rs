@@ -26,7 +26,6 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     let viewed = loaded.view()?;
     let text = viewed.text()?;
     let document = viewed.document(&text)?;
-    loaded.check_spoken(&document)?;
     let told = sessions::history(&document);
     let history =
         decode(&told, document.draft().wire).context("the history cannot be read again")?;

@@ -146,8 +146,9 @@ fn prove(
     view: View,
 ) -> anyhow::Result<()> {
     let text = text(copy)?;
-    let again = read(&text, session.agent, want(document.question.profile))
+    let mut again = read(&text, session.agent, want(document.question.profile))
         .context("the copy cannot be read")?;
+    again.spare_as(session);
     let sound = |session: &Session<'_>| check(session.draft(), &document.question).total();
     let named = again.about.id.as_deref().is_none_or(|own| own == id);
     let same = again.history() == session.history();

@@ -36,6 +36,9 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     }
     if args.output_format == ListFormat::Text {
         talk(&footer(&args, &found, &rows));
+        if args.agent.is_empty() {
+            note_unsupported();
+        }
     }
     let read = rows.iter().filter(|row| row.glance.health != Health::Unreadable).count();
     let nothing_readable = read == 0 && (!rows.is_empty() || !found.closed.is_empty());
@@ -46,6 +49,21 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
 fn note_closed(found: &Found) {
     for (path, error) in &found.closed {
         say::note(&format!("{}: cannot be read: {error}", clean(&path.to_string_lossy())));
+    }
+}
+
+/// Names agents that keep sessions here in a form that is not read.
+fn note_unsupported() {
+    let home = agents::home();
+    let named = agents::unsupported().into_iter().map(|(name, path)| {
+        format!(
+            "{name} ({})",
+            clean(&crate::screen::tilde(&path.to_string_lossy(), home.as_deref()))
+        )
+    });
+    let named: Vec<String> = named.collect();
+    if !named.is_empty() {
+        say::note(&format!("not read, because they are not supported yet: {}", named.join(", ")));
     }
 }
 
@@ -132,7 +150,7 @@ fn footer(args: &ListArgs, found: &Found, rows: &[Row]) -> String {
     let mut text = format!("{}: {}.\n", count(rows.len(), "session"), counts.join(", "));
     if let Some(row) = rows.iter().find(|row| row.glance.healable) {
         let help = paint(HELP, "help");
-        text.push_str(&format!("  {help}: `foxwedge fix {}` heals it", clean(&row.short)));
+        text.push_str(&format!("  {help}: `foxwedge fix {}` repairs it", clean(&row.short)));
         text.push('\n');
     }
     text

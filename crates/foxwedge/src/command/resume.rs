@@ -27,7 +27,6 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
     let text = viewed.text()?;
     let document = viewed.document(&text)?;
     let messages = document.draft().messages.len();
-    loaded.check_spoken(&document)?;
     let wire = args.to.unwrap_or(document.draft().wire);
     let profile = args.profile.unwrap_or_else(|| Profile::of(wire));
     let (history, losses) = told(sessions::history(&document), document.draft().wire, wire)?;

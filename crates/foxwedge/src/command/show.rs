@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::bail;
+use foxwedge_core::Rule;
 use foxwedge_dialect::session::Node;
 
 use crate::{
@@ -107,17 +108,30 @@ fn header(
 
 /// How the file is, and which rules it breaks.
 fn health(viewed: &Viewed<'_>) -> String {
-    let mut counts = std::collections::BTreeMap::new();
-    for kind in viewed.report.counts.iter() {
-        let (_, times) = counts.entry(kind.rule.code).or_insert((kind.rule, 0));
-        *times += kind.count;
-    }
-    let told: Vec<String> = counts
-        .values()
-        .map(|(rule, times)| format!("{} {}×{times}", rule.label(), rule.name))
-        .collect();
     let health = viewed.health().painted();
-    if told.is_empty() { health } else { format!("{health}  {}", told.join(", ")) }
+    let coped = rules(viewed.coped.iter().map(|finding| (finding.rule, 1)));
+    let found = rules(viewed.report.counts.iter().map(|kind| (kind.rule, kind.count)));
+    let mut text = health;
+    if !found.is_empty() {
+        text.push_str(&format!("  {found}"));
+    }
+    if !coped.is_empty() {
+        let coped = paint(DIM, format_args!("  (the agent copes with {coped})")).to_string();
+        text.push_str(&coped);
+    }
+    text
+}
+
+/// The rules that are broken, and how often.
+fn rules(broken: impl Iterator<Item = (&'static Rule, usize)>) -> String {
+    let mut counts = std::collections::BTreeMap::new();
+    for (rule, number) in broken {
+        let (_, times) = counts.entry(rule.code).or_insert((rule, 0));
+        *times += number;
+    }
+    let told =
+        counts.values().map(|(rule, times)| format!("{} {}×{times}", rule.label(), rule.name));
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The sub-agents that lie in files of their own.

@@ -221,7 +221,7 @@ impl Opened {
 
 /// What a list says of a session that was judged.
 pub(super) fn looked(judged: &Judged) -> Looked {
-    let health: Health = scan::health(sessions::Health::of(&judged.counts));
+    let health: Health = scan::health(judged.health.unwrap_or(sessions::Health::Ok));
     Looked {
         health,
         why: None,

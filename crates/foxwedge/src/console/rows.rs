@@ -44,7 +44,7 @@ pub(super) fn word(strategy: Strategy) -> &'static str {
         Strategy::Merge => "merged",
         Strategy::Split => "split",
         Strategy::Rename => "renamed",
-        Strategy::Drop => "dropped",
+        Strategy::Drop | Strategy::DropThinking => "dropped",
         Strategy::Quote => "quoted",
         Strategy::Recode => "respelled",
         Strategy::Insert => "inserted",

@@ -302,8 +302,8 @@ impl Sight {
 pub(super) fn health(health: sessions::Health) -> Health {
     match health {
         sessions::Health::Ok => Health::Ok,
-        sessions::Health::LosingHistory => Health::LosingHistory,
-        sessions::Health::Bricked => Health::Bricked,
+        sessions::Health::HistoryMissing => Health::HistoryMissing,
+        sessions::Health::NeedsRepair => Health::NeedsRepair,
         sessions::Health::Unreadable => Health::Unreadable,
     }
 }

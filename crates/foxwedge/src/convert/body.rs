@@ -194,7 +194,8 @@ fn check_spoken(input: &Input, document: &Document<'_>) -> Result<(), Trouble> {
 fn judged(text: &str, wire: Wire, question: Question) -> anyhow::Result<Judged> {
     let reading =
         read(text, wire, want(question.profile)).context("the result cannot be read again")?;
-    let document = Document { base: 0, line: None, body: Body::Wire(Box::new(reading)), question };
+    let body = Body::Wire(Box::new(reading));
+    let document = Document { base: 0, line: None, body, question, coped: Vec::new() };
     let source = Source {
         text,
         bytes: text.as_bytes(),

@@ -223,6 +223,7 @@ fn strategy(strategy: Strategy) -> &'static str {
         Strategy::Split => "the message is cut in two",
         Strategy::Rename => "it is renamed on both halves",
         Strategy::Drop => "it is removed",
+        Strategy::DropThinking => "signed thinking behind the edit is removed",
         Strategy::Quote => "the answer is kept as user text",
         Strategy::Recode => "it is spelled as the provider wants it",
         Strategy::Insert => "a short message is put in",

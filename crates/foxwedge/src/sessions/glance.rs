@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fs};
 
 use anyhow::bail;
-use foxwedge_core::{Draft, Kind, Role, Text, check};
+use foxwedge_core::{Draft, Kind, Role, Text};
 use foxwedge_dialect::{
-    session::{Recognised, Session, read, recognise},
+    session::{FindingEffect, Recognised, Session, read, recognise},
     want,
 };
 
@@ -23,6 +23,8 @@ pub(crate) struct Glance {
     pub(crate) messages: usize,
     /// How often each rule is broken, by its label.
     pub(crate) findings: BTreeMap<String, usize>,
+    /// The same for what the agent copes with.
+    pub(crate) coped: BTreeMap<String, usize>,
     /// Whether a repair does something about it.
     pub(crate) healable: bool,
     /// Why it cannot be read.
@@ -46,6 +48,7 @@ pub(crate) fn glance_within(entry: &Entry, most: u64) -> Glance {
         title: entry.title.clone(),
         messages: 0,
         findings: BTreeMap::new(),
+        coped: BTreeMap::new(),
         healable: false,
         why: Some(format!("{error:#}")),
     })
@@ -63,31 +66,37 @@ fn look(entry: &Entry, most: u64) -> anyhow::Result<Glance> {
     let content = source::unpacked_within(&content, most)?;
     let text = foxwedge_dialect::session::text(&content)?;
     let recognised = recognise(text.as_str());
-    if let Recognised::Newer(_, why) = recognised {
-        bail!(why);
+    match &recognised {
+        Recognised::Newer(_, why) => bail!("{why}"),
+        Recognised::Unsupported(name) => bail!("a session of {name}, which is not supported yet"),
+        Recognised::No | Recognised::Yes(_) => {}
     }
     let question = usual(entry.agent);
     let session = read(&text, entry.agent, want(question.profile))?;
-    let report = check(session.draft(), &question);
+    let rated = session.rated(&question);
     // Lists of messages look alike.
     let alike = entry.agent == foxwedge_dialect::session::Agent::Cline;
-    if recognised == Recognised::No && !alike && !report.is_clean() {
+    if recognised == Recognised::No && !alike && !rated.is_empty() {
         bail!("there is no record of {} in it", entry.agent.name());
     }
-    let mut findings = BTreeMap::new();
-    for kind in report.counts.iter() {
-        *findings.entry(kind.rule.label()).or_insert(0) += kind.count;
+    let (mut findings, mut coped) = (BTreeMap::new(), BTreeMap::new());
+    for (finding, effect) in &rated {
+        let counts = if *effect == FindingEffect::Coped { &mut coped } else { &mut findings };
+        *counts.entry(finding.rule.label()).or_insert(0) += 1;
     }
     let about = &session.about;
     let owned = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
     Ok(Glance {
-        health: Health::of(&report.counts),
+        health: Health::of(rated.iter().map(|(_, effect)| *effect)),
         id: owned(&about.id),
         project: owned(&about.folder).or_else(|| entry.project.clone()),
         title: title(&session).or_else(|| entry.title.clone()).or_else(|| opening(session.draft())),
         messages: session.draft().messages.len(),
         findings,
-        healable: report.counts.fixable(false) > 0,
+        coped,
+        healable: rated
+            .iter()
+            .any(|(finding, effect)| *effect != FindingEffect::Coped && is_repaired(finding)),
         why: None,
     })
 }

@@ -1,7 +1,7 @@
 //! How a session is, in a word.
 
 use anstyle::Style;
-use foxwedge_core::{FindingCounts, Severity};
+use foxwedge_dialect::session::FindingEffect;
 use serde::Serialize;
 
 use crate::say::{ERROR, GOOD, WARNING, paint};
@@ -10,26 +10,26 @@ use crate::say::{ERROR, GOOD, WARNING, paint};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Health {
-    /// Nothing is wrong with it.
+    /// Its agent opens all of it; what is odd about it, the agent copes with.
     Ok,
-    /// Its agent goes on with it, but not with all of it.
-    LosingHistory,
-    /// Its agent or its provider refuses it.
-    Bricked,
+    /// Its agent opens it, but leaves something out.
+    HistoryMissing,
+    /// Its agent cannot open it, or the provider refuses what the agent sends.
+    NeedsRepair,
     /// We cannot say.
     Unreadable,
 }
 
 impl Health {
     pub(crate) const ALL: [Health; 4] =
-        [Health::Ok, Health::LosingHistory, Health::Bricked, Health::Unreadable];
+        [Health::Ok, Health::HistoryMissing, Health::NeedsRepair, Health::Unreadable];
 
-    /// From what was found.
-    pub(crate) fn of(counts: &FindingCounts) -> Health {
-        match counts.iter().find(|kind| kind.severity == Severity::Error) {
-            Some(_) => Health::Bricked,
-            None if counts.total() == 0 => Health::Ok,
-            None => Health::LosingHistory,
+    /// From what the findings mean to the agent.
+    pub(crate) fn of(effects: impl IntoIterator<Item = FindingEffect>) -> Health {
+        match effects.into_iter().max() {
+            None | Some(FindingEffect::Coped) => Health::Ok,
+            Some(FindingEffect::HidesHistory) => Health::HistoryMissing,
+            Some(FindingEffect::Blocks) => Health::NeedsRepair,
         }
     }
 
@@ -37,8 +37,8 @@ impl Health {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Health::Ok => "ok",
-            Health::LosingHistory => "losing history",
-            Health::Bricked => "bricked",
+            Health::HistoryMissing => "history missing",
+            Health::NeedsRepair => "needs repair",
             Health::Unreadable => "unreadable",
         }
     }
@@ -46,8 +46,8 @@ impl Health {
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Health::Ok => "✓",
-            Health::LosingHistory => "!",
-            Health::Bricked => "✗",
+            Health::HistoryMissing => "!",
+            Health::NeedsRepair => "✗",
             Health::Unreadable => "?",
         }
     }
@@ -55,8 +55,8 @@ impl Health {
     pub(crate) fn style(self) -> Style {
         match self {
             Health::Ok => GOOD,
-            Health::LosingHistory => WARNING,
-            Health::Bricked | Health::Unreadable => ERROR,
+            Health::HistoryMissing => WARNING,
+            Health::NeedsRepair | Health::Unreadable => ERROR,
         }
     }
 

@@ -19,6 +19,9 @@ pub(crate) struct Viewed<'l> {
     content: Cow<'l, [u8]>,
     /// What is wrong with the file as it stands.
     pub(crate) report: Report,
+    /// What its agent copes with.
+    pub(crate) coped: Vec<Finding>,
+    health: Health,
     /// What the repair did; nothing in the raw view.
     pub(crate) edits: EditLog,
 }
@@ -32,9 +35,14 @@ impl Loaded {
         if let crate::source::Body::Session(session) = &document.body {
             crate::diagnose::session(&self.shown, session);
         }
+        if self.strict {
+            self.refuse_damaged(&document)?;
+        }
         let mut viewed = Viewed {
             loaded: self,
             content: Cow::Borrowed(&self.content),
+            health: document.health(),
+            coped: document.coped.clone(),
             report: Report::default(),
             edits: EditLog::default(),
         };
@@ -43,6 +51,9 @@ impl Loaded {
             return Ok(viewed);
         }
         let (content, repair) = repaired(&document)?;
+        if let Body::Session(session) = &document.body {
+            crate::diagnose::dropped(&self.shown, session, &repair);
+        }
         viewed.report = repair.before;
         if !repair.edits.is_empty() {
             viewed.content = Cow::Owned(content);
@@ -50,6 +61,21 @@ impl Loaded {
             viewed.prove()?;
         }
         Ok(viewed)
+    }
+}
+
+impl Loaded {
+    /// Refuses a session in which anything is wrong.
+    fn refuse_damaged(&self, document: &Document<'_>) -> Result<(), Trouble> {
+        let findings = document.findings();
+        let Some(first) = findings.first() else { return Ok(()) };
+        let more = match findings.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {} more)", say::count(more, "finding")),
+        };
+        let (code, what) = (first.rule.label(), clean(&first.message));
+        Err(Trouble::new(format!("{}: {code}: {what}{more}", clean(&self.shown)))
+            .help("--strict refuses it; without it the session is repaired in memory"))
     }
 }
 
@@ -86,7 +112,7 @@ impl Viewed<'_> {
 
     /// How the file is as it stands.
     pub(crate) fn health(&self) -> Health {
-        Health::of(&self.report.counts)
+        self.health
     }
 }
 

@@ -1,7 +1,12 @@
 //! One conversation, as a provider takes it or as an agent keeps it.
 
-use foxwedge_core::{Draft, EditLog, Question, Report, check, repair};
-use foxwedge_dialect::{Reading, session::Session};
+use foxwedge_core::{Draft, EditLog, Finding, Question, Report, Severity, check, repair};
+use foxwedge_dialect::{
+    Reading,
+    session::{FindingEffect, Session},
+};
+
+use crate::sessions::Health;
 
 /// One conversation.
 pub(crate) struct Document<'a> {
@@ -11,6 +16,8 @@ pub(crate) struct Document<'a> {
     pub(crate) line: Option<usize>,
     pub(crate) body: Body<'a>,
     pub(crate) question: Question,
+    /// What its agent copes with, and what is therefore not asked about.
+    pub(crate) coped: Vec<Finding>,
 }
 
 /// What was read.
@@ -27,6 +34,21 @@ impl<'a> Document<'a> {
         match &self.body {
             Body::Wire(reading) => &reading.draft,
             Body::Session(session) => session.draft(),
+        }
+    }
+
+    /// How it is, as a session.
+    pub(crate) fn health(&self) -> Health {
+        match &self.body {
+            Body::Session(session) => {
+                Health::of(session.rated(&self.question).into_iter().map(|(_, effect)| effect))
+            }
+            Body::Wire(_) => {
+                Health::of(self.report().counts.iter().map(|kind| match kind.severity {
+                    Severity::Error => FindingEffect::Blocks,
+                    Severity::Warning => FindingEffect::Coped,
+                }))
+            }
         }
     }
 

@@ -120,7 +120,7 @@ fn sessions_of_every_agent_are_listed_with_their_health() {
     for (row, health) in rows.iter().zip(expected) {
         assert!(row.contains(&format!(" {health} ")), "{row} is {health} for `list`");
     }
-    assert!(rows.contains(&"claude-code bricked {\"FW101\":1}".to_owned()), "{rows:?}");
+    assert!(rows.contains(&"claude-code needs-repair {\"FW101\":1}".to_owned()), "{rows:?}");
     let first = &list["data"][0];
     assert_eq!(first["session"], CLAUDE);
     assert_eq!((&first["title"], &first["sub_agents"]), (&json!("Look at the files"), &json!(1)));
@@ -147,7 +147,7 @@ fn a_broken_session_is_opened_repaired_and_put_back() {
     let before = fs::read(&file).unwrap();
     let base = format!("sessions/{id}");
     let about = console.told(&base);
-    assert_eq!((&about["health"], &about["live"]["is"]), (&json!("bricked"), &json!(false)));
+    assert_eq!((&about["health"], &about["live"]["is"]), (&json!("needs-repair"), &json!(false)));
     assert_eq!((&about["calls"]["open"], &about["calls"]["answered"]), (&json!(1), &json!(1)));
     assert_eq!(about["undo"]["available"], false);
     // The conversation, with answers at their calls.
@@ -175,7 +175,7 @@ fn a_broken_session_is_opened_repaired_and_put_back() {
     // The plan is what `fix` would do.
     let plan = console.told(&format!("{base}/repair"));
     assert_eq!(plan["changes"], true);
-    assert_eq!(plan["health"], json!({ "before": "bricked", "after": "ok" }));
+    assert_eq!(plan["health"], json!({ "before": "needs-repair", "after": "ok" }));
     assert_eq!(plan["edits"][0]["word"], "answered");
     let rows = plan["data"].as_array().unwrap();
     let added = rows.iter().find(|row| row["kind"] == "added").expect("an answer comes");
@@ -210,9 +210,9 @@ fn a_broken_session_is_opened_repaired_and_put_back() {
     assert_eq!((&plan["changes"], &plan["plan"]), (&json!(false), &Value::Null));
     let back = console.post(&format!("{base}/undo"), &json!({}));
     assert_eq!(back.status, 200, "{}", back.body);
-    assert_eq!(back.json()["health"], "bricked");
+    assert_eq!(back.json()["health"], "needs-repair");
     assert_eq!(fs::read(&file).unwrap(), before);
-    assert_eq!(console.list("source=file&health=bricked&q=0a1b2c3d-0002")["total"], 1);
+    assert_eq!(console.list("source=file&health=needs-repair&q=0a1b2c3d-0002")["total"], 1);
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn hostile_content_is_told_as_text_and_large_sessions_page_by_page() {
     );
     let last = console.told(&format!("{base}/messages?from=-1"));
     assert_eq!(last["data"][0]["parts"][0]["text"], "done");
-    let odd = console.list("source=file&health=unreadable,bricked,losing-history");
+    let odd = console.list("source=file&health=unreadable,needs-repair,history-missing");
     assert_eq!(odd["data"][0]["session"], KILLED, "{odd}");
     let base = format!("sessions/{}", console.id(KILLED));
     assert_eq!(console.told(&format!("{base}/records"))["data"][0]["line"], 1);

@@ -29,6 +29,7 @@ mod sessions_fixing;
 mod sessions_agents;
 mod sessions_packed;
 mod sessions_telling;
+mod sessions_health;
 mod busy;
 mod crash;
 mod replacing;

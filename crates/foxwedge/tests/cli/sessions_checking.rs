@@ -94,7 +94,8 @@ fn a_version_we_do_not_know_is_left_alone_unless_somebody_insists() {
         assert!(ran.err.contains("help: `--format claude-code`"), "{}", ran.err);
     }
     assert_eq!(sandbox.read("s.jsonl"), text);
-    let ran = sandbox.run(&["check", "--format", "claude-code", "s.jsonl"]);
+    let arguments = ["check", "--for-api", "--format", "claude-code", "s.jsonl"];
+    let ran = sandbox.run(&arguments);
     assert_eq!(ran.code, 1, "{}", ran.all());
 }
 

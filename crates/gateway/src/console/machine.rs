@@ -156,12 +156,12 @@ pub struct Looked {
 /// How a session file is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Health {
-    /// Nothing is wrong with it.
+    /// Its agent opens all of it.
     Ok,
-    /// Its agent goes on with it, but not with all of it.
-    LosingHistory,
-    /// Its agent or its provider refuses it.
-    Bricked,
+    /// Its agent opens it, but leaves something out.
+    HistoryMissing,
+    /// Its agent cannot open it, or the provider refuses what the agent sends.
+    NeedsRepair,
     /// Nobody can say.
     Unreadable,
 }
@@ -171,8 +171,8 @@ impl Health {
     pub fn name(self) -> &'static str {
         match self {
             Health::Ok => "ok",
-            Health::LosingHistory => "losing-history",
-            Health::Bricked => "bricked",
+            Health::HistoryMissing => "history-missing",
+            Health::NeedsRepair => "needs-repair",
             Health::Unreadable => "unreadable",
         }
     }

@@ -19,7 +19,7 @@ const GATEWAY: usize = 1_000;
 
 /// The words for how a session is.
 const HEALTHS: [&str; 7] =
-    ["ok", "losing-history", "bricked", "unreadable", "unknown", "repaired", "refused"];
+    ["ok", "history-missing", "needs-repair", "unreadable", "unknown", "repaired", "refused"];
 
 /// `GET /v1/console/sessions`.
 pub(super) async fn list(app: &App, call: &Call<'_>) -> Result<Reply, Fault> {

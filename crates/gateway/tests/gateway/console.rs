@@ -125,7 +125,7 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
     assert_eq!(all["data"][0]["health"], "ok");
     assert_eq!(ids(&all).len(), SESSIONS + 1);
     assert_eq!(all["scan"]["state"], "running");
-    assert_eq!(all["counts"]["bricked"], 3);
+    assert_eq!(all["counts"]["needs-repair"], 3);
     assert_eq!(all["counts"]["unknown"], 1);
     // Every page once, whatever its size, though times are the same for two at a time.
     for limit in 1..=4 {
@@ -142,8 +142,8 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
     for (query, expected) in [
         ("source=file", 6),
         ("source=gateway", 1),
-        ("source=file&health=bricked", 2),
-        ("health=bricked,unknown&sub_agents=true", 4),
+        ("source=file&health=needs-repair", 2),
+        ("health=needs-repair,unknown&sub_agents=true", 4),
         ("rule=FW101", 2),
         ("rule=unanswered-call", 2),
         ("q=NUMBER+4", 1),

@@ -12,7 +12,7 @@ pub(crate) struct Made {
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
-/// Sessions of that machine, the newest first; every third is bricked.
+/// Sessions of that machine, the newest first; every third is needs-repair.
 pub(crate) const SESSIONS: usize = 7;
 
 fn file(number: usize) -> Arc<SessionFile> {

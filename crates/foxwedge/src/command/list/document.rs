@@ -31,6 +31,9 @@ struct Session<'a> {
     messages: usize,
     health: Health,
     findings: &'a BTreeMap<String, usize>,
+    /// What its agent copes with.
+    #[serde(skip_serializing_if = "is_nothing")]
+    coped: &'a BTreeMap<String, usize>,
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
@@ -38,6 +41,10 @@ struct Session<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<&'a str>,
     sub_agents: usize,
+}
+
+fn is_nothing(counts: &&BTreeMap<String, usize>) -> bool {
+    counts.is_empty()
 }
 
 /// Writes one document.
@@ -62,6 +69,7 @@ fn session(row: &Row) -> Session<'_> {
         messages: glance.messages,
         health: glance.health,
         findings: &glance.findings,
+        coped: &glance.coped,
         error: glance.why.as_deref(),
         parent: match &entry.rank {
             Rank::SubAgent(Some(parent)) => Some(parent),

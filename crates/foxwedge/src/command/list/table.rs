@@ -14,6 +14,7 @@ use crate::{
     say::{BOLD, DIM, clean, count, width},
     screen::{self, Line, age, fit, pad, size, tilde},
     sessions::Health,
+    source::labels,
 };
 
 /// The most columns of a folder's name.
@@ -76,11 +77,10 @@ struct Widths {
 impl Cells {
     fn of(row: &Row, now: SystemTime, home: Option<&Path>) -> Cells {
         let glance = &row.glance;
-        let times = |(label, times): (&String, &usize)| match times {
-            1 => label.clone(),
-            times => format!("{label}×{times}"),
+        let found = match glance.health {
+            Health::Ok if !glance.coped.is_empty() => format!("({})", labels(&glance.coped)),
+            _ => labels(&glance.findings),
         };
-        let found: Vec<String> = glance.findings.iter().map(times).collect();
         Cells {
             health: glance.health,
             product: row.entry.product.to_owned(),
@@ -89,7 +89,7 @@ impl Cells {
             age: age(row.entry.modified, now),
             size: size(row.entry.size),
             messages: count(glance.messages, "msg"),
-            findings: found.join(" "),
+            findings: found,
             title: match &glance.why {
                 Some(why) => clean(why),
                 None => fit(&clean(glance.title.as_deref().unwrap_or_default()), TITLE),
