@@ -67,9 +67,9 @@ impl Loaded {
 impl Loaded {
     /// Refuses a session in which anything is wrong.
     fn refuse_damaged(&self, document: &Document<'_>) -> Result<(), Trouble> {
-        let findings = document.findings();
-        let Some(first) = findings.first() else { return Ok(()) };
-        let more = match findings.len() - 1 {
+        let report = document.report();
+        let Some(first) = report.findings.first() else { return Ok(()) };
+        let more = match report.total() - 1 {
             0 => String::new(),
             more => format!(" (and {} more)", say::count(more, "finding")),
         };
