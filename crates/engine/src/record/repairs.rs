@@ -111,8 +111,12 @@ impl Repair {
         };
         value["changes"] = cards::changes(&self.changes, usize::MAX);
         value["losses"] = json!(&self.losses[..]);
-        value["changes_total"] = json!(self.changes.len());
-        value["losses_total"] = json!(self.losses.len());
+        if self.changes.len() > self.changes.iter().count() {
+            value["changes_total"] = json!(self.changes.len());
+        }
+        if self.losses.len() > self.losses.iter().count() {
+            value["losses_total"] = json!(self.losses.len());
+        }
         value["body_before"] = before;
         value["body_after"] = after;
         value

@@ -29,11 +29,13 @@ pub(crate) struct Document<'t> {
     given_up: Vec<[usize; 2]>,
     prefix: Option<Cached>,
     repaired: Vec<Step<'t>>,
-    /// How many repairs there were, listed or not.
-    repaired_total: usize,
+    /// How many repairs there were, if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired_total: Option<usize>,
     remaining: Vec<Left<'t>>,
-    /// How many findings remain, listed or not.
-    remaining_total: usize,
+    /// How many findings remain, if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining_total: Option<usize>,
     held: Vec<Held>,
     messages: Vec<Message>,
 }
@@ -175,8 +177,9 @@ pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
         given_up: Vec::new(),
         prefix: None,
         repaired: Vec::new(),
-        repaired_total: 0,
-        remaining_total: account.remaining.total(),
+        repaired_total: None,
+        remaining_total: Some(account.remaining.total())
+            .filter(|_| account.remaining.unlisted() > 0),
         remaining: account.remaining.findings.iter().map(left).collect(),
         held: told.held().iter().map(|(messages, hold)| held(messages, hold.name())).collect(),
         messages: messages(told, changed),
@@ -187,7 +190,8 @@ pub(crate) fn document<'t>(told: &Told<'t>) -> Document<'t> {
         document.prefix =
             account.prefix.map(|Prefix { message, tokens }| Cached { message, tokens });
         document.repaired = told.mended.iter().chain(&account.repaired).map(step).collect();
-        document.repaired_total = told.mended.len() + account.repaired.len();
+        let all = told.mended.len() + account.repaired.len();
+        document.repaired_total = Some(all).filter(|&all| all > document.repaired.len());
     }
     document
 }

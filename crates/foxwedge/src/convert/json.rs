@@ -32,8 +32,9 @@ pub(crate) struct Document<'t> {
     repairs: Repairs<'t>,
     /// As `check` writes them.
     remaining: Vec<Box<RawValue>>,
-    /// How many findings remain, listed or not.
-    remaining_total: usize,
+    /// How many findings remain, if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining_total: Option<usize>,
     complete: bool,
 }
 
@@ -55,9 +56,11 @@ struct Pair<'t> {
 struct Repairs<'t> {
     before: Vec<Step<'t>>,
     behind: Vec<Step<'t>>,
-    /// How many steps there were, listed or not.
-    before_total: usize,
-    behind_total: usize,
+    /// How many steps there were, if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before_total: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behind_total: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -84,13 +87,18 @@ pub(crate) fn document(told: &Told) -> Document<'_> {
         repairs: Repairs {
             before: told.before.iter().map(step).collect(),
             behind: told.behind.iter().map(step).collect(),
-            before_total: told.before.len(),
-            behind_total: told.behind.len(),
+            before_total: more(told.before.len(), told.before.iter().count()),
+            behind_total: more(told.behind.len(), told.behind.iter().count()),
         },
         remaining: remaining(told),
-        remaining_total: told.remaining.counts.total(),
+        remaining_total: more(told.remaining.counts.total(), told.remaining.findings.len()),
         complete: told.ending == Ending::Whole,
     }
+}
+
+/// How many there are, if not all of them are listed.
+fn more(all: usize, listed: usize) -> Option<usize> {
+    (all > listed).then_some(all)
 }
 
 /// The document that says why there is none.

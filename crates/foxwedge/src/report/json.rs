@@ -33,11 +33,13 @@ struct Summary {
     files: usize,
     messages: usize,
     findings: usize,
-    /// Findings that are counted, but not listed above.
-    unlisted: usize,
     fixed: usize,
-    /// Exact counts of all findings, by code.
-    by_rule: BTreeMap<String, usize>,
+    /// Findings that are counted, but not listed above; only if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlisted: Option<usize>,
+    /// Exact counts of all findings, by code; only if not all are listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_rule: Option<BTreeMap<String, usize>>,
     /// Only where something was to be repaired, as `losses`: all steps, listed or not.
     #[serde(skip_serializing_if = "Option::is_none")]
     edits: Option<usize>,
@@ -105,12 +107,13 @@ pub(super) fn document(
 
 fn summary(outcomes: &[Outcome], repaired: bool) -> Summary {
     let totals = Totals::of(outcomes);
+    let unlisted = Some(unlisted(outcomes)).filter(|&unlisted| unlisted > 0);
     Summary {
         files: totals.files,
         messages: totals.messages,
         findings: totals.findings,
-        unlisted: unlisted(outcomes),
-        by_rule: by_rule(outcomes),
+        unlisted,
+        by_rule: unlisted.map(|_| by_rule(outcomes)),
         fixed: totals.fixed,
         edits: repaired.then(|| edits::total(outcomes)),
         losses: repaired.then(|| LossCounts(edits::losses(outcomes))),
