@@ -74,7 +74,10 @@ impl Process {
     ) -> io::Result<Process> {
         let mark = format!("{}-{}", tree::maker(), digits()?);
         let mut shell = match launcher {
-            Some(launcher) if cfg!(unix) => launch::through(launcher, command),
+            // One that was removed meanwhile is done without.
+            Some(launcher) if cfg!(unix) && launcher.is_file() => {
+                launch::through(launcher, command)
+            }
             Some(_) | None => shell(command.as_ref()),
         };
         shell.current_dir(folder).env_clear();

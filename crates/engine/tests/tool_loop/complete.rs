@@ -23,8 +23,7 @@ async fn check(wire: Wire, sent: &[SentPiece], chunking: Chunking, told: &str) {
     }
     let (address, serving) = serve(replies).await;
     let model = Endpoint::at(wire, &address, None, "test-model").expect("a model").with_tries(1);
-    let account = run(&memory().await, "wire", Arc::new(model), "go", drop).await;
-    let mut account = account;
+    let mut account = run(&memory().await, "wire", Arc::new(model), "go", drop).await;
     account.shown = account.shown.sorted();
     account.stored = account.stored.sorted();
     let mut expected = ReplyAccount::of(sent).sorted();
