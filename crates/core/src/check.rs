@@ -44,11 +44,16 @@ pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
     report
 }
 
-/// The messages in which the rules of a question find something: all of them, each once, in order.
-pub(crate) fn places(draft: &Draft<'_>, question: &Question) -> Vec<usize> {
+/// The messages in which the rules of a question find something that is wanted: all of them, each
+/// once, in order.
+pub(crate) fn places(
+    draft: &Draft<'_>,
+    question: &Question,
+    wanted: impl Fn(&Finding) -> bool,
+) -> Vec<usize> {
     let mut places: Vec<usize> = Vec::new();
     collect(draft, question, &mut |finding| {
-        if places.last() != Some(&finding.at.message) {
+        if wanted(&finding) && places.last() != Some(&finding.at.message) {
             places.push(finding.at.message);
         }
     });
@@ -202,10 +207,11 @@ impl Notes<'_, '_, '_> {
         call: &Call<'_>,
         text: String,
         fix: Fix,
-    ) {
+    ) -> &mut Finding {
         let finding = self.add(message, part.span, text, fix);
         finding.ids.extend(call.id.as_deref().map(str::to_owned));
         finding.tool = call.name.as_deref().map(str::to_owned);
+        finding
     }
 }
 

@@ -96,6 +96,8 @@ pub enum Layout {
 pub struct Body<'a> {
     /// The document is a request: an object with more in it than the list.
     pub request: bool,
+    /// The document is an object around the list, with or without more in it.
+    pub wrapped: bool,
     /// Earlier history lies on the server, so a call may be out of sight.
     pub stateful: bool,
     /// The model named by the request.

@@ -169,6 +169,14 @@ pub(crate) fn onward(language: Language) -> &'static str {
     }
 }
 
+/// Stands in for what a user message says that says nothing.
+pub(crate) fn empty_message(language: Language) -> &'static str {
+    match language {
+        Language::English => "(empty message)",
+        Language::Chinese => "（空消息）",
+    }
+}
+
 /// Stands in for an answer that says nothing.
 pub(crate) fn no_output(language: Language) -> &'static str {
     match language {

@@ -186,6 +186,23 @@ pub(crate) fn answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
     }
 }
 
+/// Whether a model is served by OpenAI itself. Names with a slash are those of routers, and open
+/// models are served by anybody.
+pub(crate) fn is_openais(model: Option<&str>) -> bool {
+    let Some(model) = model.map(str::to_ascii_lowercase) else { return false };
+    let own = ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "ft:gpt-", "ft:o"];
+    !model.contains('/')
+        && !model.starts_with("gpt-oss")
+        && own.iter().any(|prefix| model.starts_with(prefix))
+}
+
+/// Whether a profile's limits on ids are those of its namesake alone, and it is not known that the
+/// namesake is asked: many others are shaped like OpenAI and take longer ids.
+pub(crate) fn may_take_any_id(profile: Profile, draft: &Draft<'_>) -> bool {
+    matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses)
+        && !is_openais(draft.body.model.as_deref())
+}
+
 /// Whether a model name is a Claude that takes no assistant prefill (4.6 and later).
 pub(crate) fn claude_without_prefill(model: &str) -> bool {
     claude_version(model).is_some_and(|version| version >= (4, 6))

@@ -7,7 +7,7 @@
 use crate::{
     check::{Question, check},
     draft::{Content, Draft, Marks, Part, Role},
-    report::{Report, Strategy},
+    report::{Applicability, Finding, Report, Strategy},
     rules::RuleSet,
     span::Span,
 };
@@ -237,6 +237,15 @@ fn fixable(report: &Report, question: &Question) -> RuleSet {
         found.add(kind.rule.code);
     }
     found
+}
+
+/// Whether the policy lets us repair what was found.
+fn may(question: &Question, finding: &Finding) -> bool {
+    match finding.fix.applicability {
+        Applicability::Safe => true,
+        Applicability::Unsafe => question.policy.bold,
+        Applicability::None => false,
+    }
 }
 
 type Phase = fn(&mut Work<'_, '_>, RuleSet);

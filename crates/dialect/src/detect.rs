@@ -82,7 +82,13 @@ pub fn detect(source: &str) -> Option<Detection> {
 
 fn document(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
     match scan.shape()? {
-        Shape::Array => messages(scan, source, score),
+        Shape::Array => {
+            messages(scan, source, score)?;
+            if score.messages == 0 && score.best.is_none() && scan.position() > 0 {
+                score.vote(Wire::OpenaiChat, Confidence::Guess, "an empty list");
+            }
+            Ok(())
+        }
         Shape::Object => scan
             .object(|scan, key, _| match key {
                 b"contents" if scan.shape()? == Shape::Array => {

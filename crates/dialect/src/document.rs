@@ -146,11 +146,9 @@ fn request<'a>(
     body.model = reader.envelope.model_name(reader.source);
     body.stateful |= reader.envelope.is_stateful();
     body.unstored = reader.envelope.store == Some(false);
-    body.request = others;
-    if list.is_none() {
-        // A string stands in for the one user message; there is nothing to pair.
-        body.request = false;
-    }
+    // A string stands in for the one user message; there is nothing to pair.
+    body.wrapped = list.is_some();
+    body.request = others && list.is_some();
     Ok(Frame { document, list, object: true })
 }
 

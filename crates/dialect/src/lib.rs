@@ -56,8 +56,11 @@ pub fn text(bytes: &[u8]) -> Result<&str, ReadError> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
-    // A byte-order mark is no JSON, but editors leave it.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    // Byte-order marks are no JSON, but editors leave them.
+    let mut bytes = bytes;
+    while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        bytes = rest;
+    }
     simdutf8::basic::from_utf8(bytes).map_err(|_| {
         let at = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
         ReadError::NotUtf8 { at }

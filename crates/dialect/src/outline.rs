@@ -75,6 +75,23 @@ pub(crate) fn text(scan: &mut Scanner<'_>, key: &[u8]) -> Scan<Str> {
     }
 }
 
+/// The text of a block. `null` is absence.
+pub(crate) fn words(scan: &mut Scanner<'_>, source: &str, key: &[u8]) -> Scan<Option<Text>> {
+    if is_null(scan)? {
+        return Ok(None);
+    }
+    Ok(Some(fullness(source, text(scan, key)?)))
+}
+
+/// Passes a field that is `null`: as if it were not there.
+pub(crate) fn is_null(scan: &mut Scanner<'_>) -> Scan<bool> {
+    let null = scan.shape()? == Shape::Null;
+    if null {
+        scan.skip()?;
+    }
+    Ok(null)
+}
+
 /// How much a string says.
 #[inline]
 pub(crate) fn fullness(source: &str, text: Str) -> Text {

@@ -1,6 +1,6 @@
 //! What messages say: arguments, names, empty answers, empty texts, empty messages.
 
-use super::{ArgumentsFix, Piece, Slot, ids::hash, media, work::Work};
+use super::{ArgumentsFix, Piece, Slot, ids::hash, may, media, work::Work};
 use crate::{
     check::{self, Question, shown},
     draft::{Arguments, Content, Draft, Kind, Layout, Marks, Output, Role, Text, lone_surrogates},
@@ -49,7 +49,34 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
 pub(super) fn places(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<usize> {
     let mut rules = RuleSet::default();
     rules.add(code);
-    check::places(draft, &Question { rules, ..*work.question })
+    let question = Question { rules, ..*work.question };
+    check::places(draft, &question, |finding| may(&question, finding))
+}
+
+/// The user message that says nothing and has to stay, if this rule finds it and it may be filled.
+fn filled(work: &Work<'_, '_>, draft: &Draft<'_>, code: u16) -> Option<usize> {
+    let mut rules = RuleSet::default();
+    rules.add(code);
+    let question = Question { rules, ..*work.question };
+    let places = check::places(draft, &question, |finding| {
+        may(&question, finding) && finding.fix.strategy == Strategy::Recode
+    });
+    places.first().copied()
+}
+
+/// Lets a message say that it was empty.
+fn fill(work: &mut Work<'_, '_>, at: usize, code: u16) {
+    let words = placeholder::empty_message(work.policy().language);
+    // An item is not put together from pieces: another takes its place.
+    if work.input.layout() == Layout::Items {
+        work.slots[at] = Slot::say(Role::User, words);
+    } else {
+        let slot = work.touch(at);
+        slot.pieces = vec![Piece::words(words)];
+        slot.content = Content::List;
+    }
+    let note = format!("the empty message says `{words}`");
+    work.note(code, Strategy::Recode, at, Vec::new(), note);
 }
 
 fn arguments(work: &mut Work<'_, '_>) {
@@ -238,7 +265,12 @@ fn unstored(work: &mut Work<'_, '_>) {
 fn empty_texts(work: &mut Work<'_, '_>) {
     let (profile, wire) = (work.question.profile, work.input.wire);
     let draft = work.draft();
+    let kept = filled(work, &draft, 308);
     for at in places(work, &draft, 308) {
+        if kept == Some(at) {
+            fill(work, at, 308);
+            continue;
+        }
         work.open(at).keep(|piece| !empty_text::is_refused(profile, wire, &piece.part.kind));
         work.note(
             308,
@@ -304,28 +336,9 @@ fn empty_messages(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     let mut gone = Vec::new();
     let mut empty = places(work, &draft, 301);
-    // A request has to say something: the last message stays, and says that it was empty.
-    if draft.body.request && empty.len() == work.slots.len() {
-        let words = placeholder::no_output(work.policy().language);
-        let items = work.input.layout() == Layout::Items;
-        let user = work.slots.iter().rposition(|slot| slot.role.is_user());
-        if let Some(at) = user {
-            let slot = work.touch(at);
-            slot.pieces = vec![Piece::words(words)];
-            slot.content = Content::List;
-            // An item is not put together from pieces: another takes its place.
-            if items {
-                work.slots[at] = Slot::say(Role::User, words);
-            }
-            work.note(
-                301,
-                Strategy::Recode,
-                at,
-                Vec::new(),
-                format!("the empty message says `{words}`"),
-            );
-            empty.retain(|&other| other != at);
-        }
+    if let Some(at) = filled(work, &draft, 301) {
+        fill(work, at, 301);
+        empty.retain(|&other| other != at);
     }
     for at in empty {
         gone.push(at);

@@ -13,7 +13,7 @@ use crate::{
     check::shown,
     draft::{Draft, Family, Kind, Wire},
     pair::{Pairing, call_at},
-    profile::IdRule,
+    profile::{IdRule, may_take_any_id},
     report::Strategy,
     rules::RuleSet,
 };
@@ -21,8 +21,10 @@ use crate::{
 /// Renames what FW201, FW202, FW203 and FW204 object to.
 pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     let (twice, reused) = (work.wants(201), work.wants(202));
-    let (illegal, missing) = (work.wants(203), work.wants(204) && work.input.wire != Wire::Gemini);
+    let missing = work.wants(204) && work.input.wire != Wire::Gemini;
     let (draft, pairing) = work.paired();
+    let unsure = may_take_any_id(work.question.profile, &draft);
+    let illegal = work.wants(203) && (work.policy().bold || !unsure);
     let rule = work.question.profile.ids();
     let mut book = Book::new(work.input.wire, rule);
     let mut in_history: HashMap<(Family, &str), usize> = HashMap::new();

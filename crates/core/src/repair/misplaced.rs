@@ -74,7 +74,8 @@ fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &
             }
             !hit
         });
-        if work.slots[at].pieces.is_empty() {
+        // A user message that is empty now is looked at again: it may have to stay.
+        if work.slots[at].pieces.is_empty() && !work.slots[at].role.is_user() {
             gone.push(at);
         }
         work.note(code, Strategy::Drop, at, ids, note.to_owned());

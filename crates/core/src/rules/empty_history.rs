@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    if view.draft.body.request && view.draft.messages.is_empty() && !view.draft.body.stateful {
+    if view.draft.body.wrapped && view.draft.messages.is_empty() && !view.draft.body.stateful {
         notes.add(0, Span::NOWHERE, "the request holds no message".to_owned(), Fix::NONE);
     }
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("empty_message.md")]
 
 use super::prelude::*;
+use super::silence;
 use crate::draft::{Content, Kind, Marks, Message, Part, Role, Text, Wire};
 use crate::{
     check::{Notes, View},
@@ -31,6 +32,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let last = view.draft.messages.len().saturating_sub(1);
+    let kept = silence::kept(view);
     for (at, message, parts) in view.messages() {
         if !is_empty(view, message, parts) {
             continue;
@@ -47,7 +49,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             continue;
         }
         // What stands in fields nobody knows is not thrown away unasked.
-        let fix = if message.marks.has(Marks::UNKNOWN_BODY) {
+        let fix = if kept == Some(at) {
+            Fix::bold(Strategy::Recode)
+        } else if message.marks.has(Marks::UNKNOWN_BODY) {
             Fix::bold(Strategy::Drop)
         } else {
             Fix::safe(Strategy::Drop)
@@ -57,7 +61,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 }
 
 /// Whether the profile's provider sees nothing in a message.
-fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
+pub(super) fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool {
     let profile = view.profile();
     let strict = profile == Profile::Strict;
     let hollow = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
@@ -79,7 +83,9 @@ fn is_empty(view: &View<'_, '_>, message: &Message, parts: &[Part<'_>]) -> bool 
             }
             let asked = match profile {
                 Profile::OpenaiChat | Profile::Strict => true,
-                Profile::Mistral => assistant,
+                Profile::Mistral => {
+                    assistant || matches!(message.content, Content::Absent | Content::Null)
+                }
                 Profile::Deepseek => assistant && message.content != Content::List,
                 _ => return false,
             };

@@ -1,6 +1,7 @@
 #![doc = include_str!("empty_text.md")]
 
 use super::prelude::*;
+use super::silence;
 use crate::draft::{Content, Kind, Text, Wire};
 use crate::{
     check::{Notes, View},
@@ -29,18 +30,23 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
+    let kept = silence::kept(view);
+    // Gemini was seen to take empty texts; Vertex refuses some of them.
+    let unsure = view.profile() == Profile::Gemini;
     for (at, message, parts) in view.messages() {
         if message.content != Content::List {
             continue;
         }
         for part in parts {
             if is_refused(view.profile(), view.draft.wire, &part.kind) {
-                notes.add(
-                    at,
-                    part.span,
-                    "a text block is empty".to_owned(),
-                    Fix::safe(Strategy::Drop),
-                );
+                let fix = if kept == Some(at) {
+                    Fix::bold(Strategy::Recode)
+                } else if unsure {
+                    Fix::bold(Strategy::Drop)
+                } else {
+                    Fix::safe(Strategy::Drop)
+                };
+                notes.add(at, part.span, "a text block is empty".to_owned(), fix);
             }
         }
     }

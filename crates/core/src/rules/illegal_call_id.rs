@@ -5,7 +5,8 @@ use crate::check::shown;
 use crate::{
     check::{Notes, View},
     draft::Facts,
-    report::{Fix, Strategy},
+    profile::may_take_any_id,
+    report::{Fix, Severity, Strategy},
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -28,9 +29,14 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let rule = view.profile().ids();
+    let unsure = may_take_any_id(view.profile(), view.draft);
     for (at, part, call) in view.calls() {
         let Some(id) = call.id.as_deref().filter(|id| !rule.allows(id)) else { continue };
         let text = format!("id {} is refused: the provider takes {}", shown(Some(id)), rule.told());
-        notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
+        let fix = if unsure { Fix::bold(Strategy::Rename) } else { Fix::safe(Strategy::Rename) };
+        let finding = notes.call(at, part, call, text, fix);
+        if unsure {
+            finding.severity = Severity::Warning;
+        }
     }
 }

@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Sure),
         (Gemini, Sure),
         (Bedrock, Sure),
+        (Mistral, Sure),
         (Strict, Sure),
     ],
     layouts: &[Chat, Blocks, Items],
@@ -50,7 +51,10 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             Arguments::NoInput => "has no input",
             Arguments::OddInput => "has an input that is no text",
         };
-        if strict || blocks && objects || !blocks && strings {
+        // Mistral turns an object into a string by itself.
+        let none = matches!(call.arguments, Arguments::Missing | Arguments::WrongType);
+        let mistral = view.profile() == Profile::Mistral && !blocks && none;
+        if strict || blocks && objects || !blocks && strings || mistral {
             let text = format!("call {} {what}", shown(call.id.as_deref()));
             notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
         }

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "media-in-answer",
     summary: "an answer that holds more than text",
     explain: include_str!("media_in_answer.md"),
-    applies: &[(OpenaiChat, Sure), (Deepseek, Likely), (Strict, Sure)],
+    applies: &[(OpenaiChat, Sure), (Mistral, Sure), (Deepseek, Likely), (Strict, Sure)],
     layouts: &[Chat],
     needs: Facts::MEDIA_ANSWER,
     check,

@@ -59,6 +59,7 @@ mod nul_bytes;
 mod not_utf8;
 mod oversized_record;
 mod pairs;
+mod silence;
 mod flaws;
 pub(crate) mod server;
 

@@ -1,11 +1,29 @@
-//! Calls that the provider runs itself carry their answer in the same assistant turn.
+//! Calls that the provider runs itself carry their answer in the same turn of the assistant. A tool of
+//! the provider may call tools of the client: then the turn goes on behind their answers.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
-use crate::{
-    check::assistant_runs,
-    draft::{Draft, Kind},
-};
+use crate::draft::{Draft, Kind, Message};
+
+/// Whether a turn of the assistant goes on: its own messages, and answers of the client.
+fn goes_on(draft: &Draft<'_>, message: &Message) -> bool {
+    let parts = draft.parts_of(message);
+    let answers =
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)));
+    message.role.is_assistant() || message.role.is_user() && answers
+}
+
+/// The turns of the assistant, with the answers of the client inside them.
+fn turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
+    let mut turns: Vec<Range<usize>> = Vec::new();
+    for (at, _) in draft.messages.iter().enumerate().filter(|(_, it)| goes_on(draft, it)) {
+        match turns.last_mut().filter(|turn| turn.end == at) {
+            Some(turn) => turn.end = at + 1,
+            None => turns.push(at..at + 1),
+        }
+    }
+    turns
+}
 
 /// Server calls (message, part) without an answer in their turn that are not in flight any more:
 /// something other than client answers follows.
@@ -17,7 +35,7 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
             || draft.parts_of(message).iter().any(|part| !matches!(part.kind, Kind::Answer(_)));
         message.role.is_assistant() || message.role.is_user() && words()
     });
-    for run in assistant_runs(draft) {
+    for run in turns(draft) {
         let parts = || {
             let messages = run.clone().zip(&draft.messages[run.clone()]);
             messages.flat_map(|(at, message)| message.range().map(move |part| (at, part)))
@@ -42,7 +60,7 @@ pub(crate) fn orphan_answers(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     let mut orphans = Vec::new();
     let mut called: HashSet<&str> = HashSet::new();
     for (at, message) in draft.messages.iter().enumerate() {
-        if !message.role.is_assistant() {
+        if !goes_on(draft, message) {
             called.clear();
         }
         for part in message.range() {

@@ -4,6 +4,7 @@ use super::prelude::*;
 use crate::{
     check::{Notes, View, shown},
     draft::Facts,
+    profile::Profile,
     report::{Fix, Strategy},
 };
 
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "untyped-call",
     summary: "a call that does not say of which type it is",
     explain: include_str!("untyped_call.md"),
-    applies: &[(OpenaiChat, Sure), (Strict, Sure)],
+    applies: &[(OpenaiChat, Sure), (Mistral, Sure), (Strict, Sure)],
     layouts: &[Chat],
     needs: Facts::UNTYPED_CALL,
     check,
@@ -20,6 +21,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for (at, part, call) in view.calls().filter(|(_, _, call)| !call.typed) {
+        // Mistral takes a call for a function unless it says something else.
+        let silent = !part.span.of(view.draft.source).contains("\"type\"");
+        if silent && view.profile() == Profile::Mistral {
+            continue;
+        }
         let text = format!("call {} does not say of which type it is", shown(call.id.as_deref()));
         notes.call(at, part, call, text, Fix::safe(Strategy::Recode));
     }

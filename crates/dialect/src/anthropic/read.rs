@@ -7,7 +7,7 @@ use foxwedge_core::{
 use crate::{
     json::{Scan, Scanner, Shape},
     outline::{
-        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word, words,
     },
 };
 
@@ -96,7 +96,7 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
             }
             b"text" => {
                 once.field(scan, 1, key)?;
-                says = Some(fullness(source, text(scan, key)?));
+                says = words(scan, source, key)?;
             }
             b"id" => {
                 once.field(scan, 2, key)?;

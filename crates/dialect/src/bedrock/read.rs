@@ -8,7 +8,8 @@ use crate::{
     anthropic,
     json::{Scan, Scanner, Shape},
     outline::{
-        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+        Once, Reader, fullness, is_null, object_arguments, output, role, string, text, unknown,
+        word,
     },
 };
 
@@ -52,6 +53,9 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let mut once = Once::default();
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
+        if is_null(scan)? {
+            return Ok(());
+        }
         let found = match key {
             b"text" => {
                 once.field(scan, 0, key)?;
@@ -67,10 +71,6 @@ fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             }
             b"reasoningContent" => {
                 once.field(scan, 3, key)?;
-                if scan.shape()? == Shape::Null {
-                    scan.skip()?;
-                    return Ok(());
-                }
                 let value = scan.skip()?;
                 let signed = ["\"signature\"", "\"redactedContent\""];
                 let sealed = signed.iter().any(|mark| value.of(source).contains(mark));

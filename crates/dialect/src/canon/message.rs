@@ -144,13 +144,15 @@ fn responses(parts: &[&Part<'_>]) -> String {
         match part.bit() {
             Bit::Text(text) => {
                 let refusal = part.notes().is_some_and(|notes| notes.refusal);
-                open(&mut out, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[");
-                out.push_str(match refusal {
-                    true => "{\"type\":\"refusal\",\"refusal\":",
-                    false => "{\"type\":\"output_text\",\"text\":",
-                });
-                text.write(&mut out);
-                out.push_str("}]}");
+                open(&mut out, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":");
+                if refusal {
+                    out.push_str("[{\"type\":\"refusal\",\"refusal\":");
+                    text.write(&mut out);
+                    out.push_str("}]}");
+                } else {
+                    text.write(&mut out);
+                    out.push('}');
+                }
             }
             Bit::Reasoning(Reasoning { text, seal: Seal::Encrypted(content) }) => {
                 open(&mut out, "{\"type\":\"reasoning\",\"summary\":[");

@@ -249,6 +249,7 @@ fn around(out: &mut String, to: Wire, request: bool) -> Option<Body<'static>> {
     let body = reading.map(|reading| reading.draft.body);
     let body = body.filter(|body| body.surrogates.is_empty()).map(|body| Body {
         request,
+        wrapped: true,
         stateful: body.stateful,
         model: body.model.map(|model| Cow::Owned(model.into_owned())),
         thinking: body.thinking,

@@ -7,7 +7,7 @@ use foxwedge_core::{
 use crate::{
     json::{Scan, Scanner, Shape},
     outline::{
-        Once, Reader, fullness, object_arguments, output, role, string, text, unknown, word,
+        Once, Reader, is_null, object_arguments, output, role, string, unknown, word, words,
     },
 };
 
@@ -72,7 +72,7 @@ pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<
         match key {
             b"text" => {
                 once.field(scan, 0, key)?;
-                says = Some(fullness(source, text(scan, key)?));
+                says = words(scan, source, key)?;
             }
             b"thought" => thought = scan.skip()?.of(source) == "true",
             b"thoughtSignature" | b"thought_signature" => {
@@ -81,15 +81,21 @@ pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<
             }
             b"functionCall" | b"function_call" => {
                 once.field(scan, 2, key)?;
-                kind = Some(Kind::Call(call(scan, source)?));
+                if !is_null(scan)? {
+                    kind = Some(Kind::Call(call(scan, source)?));
+                }
             }
             b"functionResponse" | b"function_response" => {
                 once.field(scan, 3, key)?;
-                kind = Some(Kind::Answer(answer(scan, source)?));
+                if !is_null(scan)? {
+                    kind = Some(Kind::Answer(answer(scan, source)?));
+                }
             }
             b"inlineData" | b"inline_data" | b"fileData" | b"file_data" => {
-                scan.skip()?;
-                kind = Some(Kind::Media);
+                if !is_null(scan)? {
+                    scan.skip()?;
+                    kind = Some(Kind::Media);
+                }
             }
             _ => {
                 scan.skip()?;

@@ -10,7 +10,7 @@ use crate::{
     json::{Scan, Scanner, Shape, Trouble},
     outline::{
         Once, Reader, Want, free_text, fullness, role, string, string_arguments, text, unknown,
-        word,
+        word, words,
     },
 };
 
@@ -186,7 +186,7 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             }
             b"text" => {
                 once.field(scan, 1, key)?;
-                says = Some(fullness(source, text(scan, key)?));
+                says = words(scan, source, key)?;
             }
             _ => {
                 scan.skip()?;

@@ -80,10 +80,11 @@ pub(crate) fn written(out: &mut Writer<'_>, slot: &Slot<'_>) {
 }
 
 fn said(role: Role, words: &str) -> String {
-    let (role, kind) =
-        if role.is_assistant() { ("assistant", "output_text") } else { ("user", "input_text") };
+    if role.is_assistant() {
+        return format!("{{\"type\":\"message\",\"role\":\"assistant\",\"content\":{words}}}");
+    }
     format!(
-        "{{\"type\":\"message\",\"role\":\"{role}\",\"content\":[{{\"type\":\"{kind}\",\"text\":{words}}}]}}"
+        "{{\"type\":\"message\",\"role\":\"user\",\"content\":[{{\"type\":\"input_text\",\"text\":{words}}}]}}"
     )
 }
 

@@ -170,6 +170,10 @@ fn marks(request: &Value) -> Verdict {
 fn ids(messages: &[Value]) -> Verdict {
     let mut seen = BTreeSet::new();
     for (at, message) in messages.iter().enumerate() {
+        // An id of an earlier turn may come again.
+        if role(message) != "assistant" {
+            seen.clear();
+        }
         for (index, block) in blocks_of(message).iter().enumerate() {
             if is(block, "tool_use") && !seen.insert(text(block, "id").unwrap_or_default()) {
                 return Err(Objection::new(format!(

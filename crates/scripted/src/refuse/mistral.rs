@@ -72,7 +72,12 @@ fn message(message: &Value, at: usize) -> Verdict {
     }
     let hollow = given(message, "content").is_none_or(|content| *content == Value::Array(vec![]));
     match role {
-        "tool" if given(message, "content").is_none() => {
+        "tool" | "user" | "system" if given(message, "content").is_none() => {
+            return Err(typed("string", &format!("{place}.{role}.content")));
+        }
+        "tool"
+            if list(message, "content").iter().any(|part| text(part, "type") != Some("text")) =>
+        {
             return Err(typed("string", &format!("{place}.tool.content")));
         }
         "assistant" => {
@@ -114,6 +119,10 @@ fn call(call: &Value) -> Verdict {
             "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9."
         )));
     }
+    let kind = call.get("type");
+    if kind.is_some_and(|kind| !["function", "custom"].iter().any(|known| kind == known)) {
+        return Err(typed("tool type", "tool_calls.type"));
+    }
     // Whatever its type says, a call is what it holds.
     let body = call.get("function").or_else(|| call.get("custom")).unwrap_or(&Value::Null);
     let name = text(body, "name").unwrap_or_default();
@@ -122,6 +131,11 @@ fn call(call: &Value) -> Verdict {
             "Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and dashes, \
              with a maximum length of 64."
         )));
+    }
+    if let Some(function) = call.get("function")
+        && !function.get("arguments").is_some_and(|given| given.is_string() || given.is_object())
+    {
+        return Err(typed("string", "tool_calls.function.arguments"));
     }
     Ok(())
 }

@@ -141,8 +141,14 @@ fn item_ids(request: &Value, input: &[Value]) -> Verdict {
 fn pairs(input: &[Value]) -> Verdict {
     // Calls without an output, by their kind and id, in order.
     let mut open: BTreeMap<(&str, &str), (usize, u32)> = BTreeMap::new();
+    let hosted: BTreeSet<&str> =
+        input.iter().filter(|item| items::is_hosted(item)).filter_map(items::call_id).collect();
     for (at, item) in input.iter().enumerate() {
         let (kind, id) = (kind(item), items::call_id(item));
+        // The provider answers what it runs itself.
+        if items::is_hosted(item) {
+            continue;
+        }
         if let Some((call, _, _)) = FAMILIES.iter().find(|family| family.0 == kind) {
             if let Some(id) = id {
                 open.entry((call, id)).or_insert((at, 0)).1 += 1;
@@ -159,6 +165,11 @@ fn pairs(input: &[Value]) -> Verdict {
                 0 | 1 => drop(waiting.remove()),
                 _ => waiting.get_mut().1 -= 1,
             },
+            // The output of a function answers a search, too.
+            Entry::Vacant(_)
+                if kind == "function_call_output"
+                    && open.remove(&("tool_search_call", id)).is_some() => {}
+            Entry::Vacant(_) if hosted.contains(id) => {}
             Entry::Vacant(_) => {
                 return Err(Objection::new(format!(
                     "No tool call found for {words} output with call_id {id}."

@@ -64,9 +64,13 @@ fn empty_chat_message(case: &Case<'_>, message: &Message<'_>) -> bool {
                 || (content.is_none() && !says_otherwise && case.under(&[Deepseek]))
                 || (blank && case.under(&[Strict]))
         }
-        Role::System => nothing(content) && !says_otherwise && case.under(&[OpenaiChat, Strict]),
+        Role::System => {
+            let absent = content.is_none() && case.under(&[Mistral]);
+            (absent || nothing(content) && case.under(&[OpenaiChat, Strict])) && !says_otherwise
+        }
         Role::User => {
-            (nothing(content) && case.under(&[OpenaiChat, Strict]))
+            (content.is_none() && !says_otherwise && case.under(&[Mistral]))
+                || (nothing(content) && case.under(&[OpenaiChat, Strict]))
                 || (blank && case.under(&[Strict]))
         }
         Role::Answer | Role::Other => false,
@@ -103,7 +107,9 @@ fn no_free_text(case: &Case<'_>, input: Option<&Value>) -> bool {
 
 fn malformed_string(case: &Case<'_>, arguments: Option<&Value>) -> bool {
     let Some(arguments) = arguments.and_then(Value::as_str) else {
-        return case.under(&[OpenaiChat, Deepseek, OpenaiResponses, Strict]);
+        let object = arguments.is_some_and(Value::is_object);
+        return case.under(&[OpenaiChat, Deepseek, OpenaiResponses, Strict])
+            || (case.under(&[Mistral]) && !object);
     };
     let parsed = serde_json::from_str::<Value>(arguments);
     case.under(&[Strict]) && !parsed.is_ok_and(|value| value.is_object())
@@ -194,12 +200,15 @@ fn untyped_call(case: &Case<'_>) -> Vec<String> {
     case.calls(|call| {
         let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
         let typed = matches!(text(body, "type"), Some("function" | "custom"));
-        case.reading.dialect == Dialect::Chat && !typed && case.under(&[OpenaiChat, Strict])
+        let named = body.get("type").is_some() && case.under(&[Mistral]);
+        let chat = case.reading.dialect == Dialect::Chat;
+        chat && !typed && (named || case.under(&[OpenaiChat, Strict]))
     })
 }
 
 fn media_in_answer(case: &Case<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiChat, Deepseek, Strict]) || case.reading.layout != Layout::Chat {
+    let asked = case.under(&[OpenaiChat, Mistral, Deepseek, Strict]);
+    if !asked || case.reading.layout != Layout::Chat {
         return Vec::new();
     }
     let live = super::pairing::running_turn(case);
@@ -282,7 +291,7 @@ fn trailing_whitespace(case: &Case<'_>) -> Vec<String> {
 }
 
 fn empty_history(case: &Case<'_>) -> Vec<String> {
-    let empty = case.reading.request
+    let empty = case.reading.root.is_object()
         && !case.reading.stateful
         && case.reading.list.is_some_and(Vec::is_empty);
     if empty { vec!["[]".to_owned()] } else { Vec::new() }

@@ -168,8 +168,21 @@ fn server_id<'a>(body: &'a serde_json::Value, key: &str) -> Option<&'a str> {
     id(body, key).or_else(|| id(body, "toolUseId"))
 }
 
-/// The run of assistant messages around `message`.
+/// The assistant messages around `message`, with the client's answers between them.
 fn run_of(case: &Case<'_>, message: usize) -> Option<(usize, usize)> {
-    let mut runs = case.reading.assistant_runs().into_iter();
-    runs.find(|(start, end)| (*start..*end).contains(&message))
+    let messages = &case.reading.messages;
+    let inside = |at: usize| {
+        let only = messages[at].blocks.iter().all(|block| block.kind == Kind::Answer);
+        match messages[at].role {
+            Role::Assistant => true,
+            Role::User => only && !messages[at].blocks.is_empty(),
+            Role::System | Role::Answer | Role::Other => false,
+        }
+    };
+    if messages[message].role != Role::Assistant {
+        return None;
+    }
+    let start = (0..message).rev().take_while(|at| inside(*at)).last().unwrap_or(message);
+    let end = (message..messages.len()).take_while(|at| inside(*at)).last().unwrap_or(message);
+    Some((start, end + 1))
 }

@@ -1,5 +1,7 @@
 //! Writes Responses items: one flat list, each call and each answer an item of its own.
 
+use std::fmt::Write as _;
+
 use foxwedge_core::{Content, Family, Role, Span, Wire};
 
 use super::{
@@ -84,16 +86,35 @@ fn message(page: &mut Page<'_, '_>, said: &Said<'_>, pieces: &[Piece<'_>], out: 
         Speaker::User => "{\"type\":\"message\",\"role\":\"user\",\"content\":",
         Speaker::Assistant => "{\"type\":\"message\",\"role\":\"assistant\",\"content\":",
     });
+    let own = said.wire() == Some(Wire::OpenaiResponses);
+    let mut content = Content::List;
     match pieces {
         // As it was: a string.
-        [Piece::Text(text)] if said.wire() == Some(Wire::OpenaiResponses) => {
+        [Piece::Text(text)] if own => {
             page.outline.give_up();
             text.write(out);
+            content = Content::Text;
+        }
+        // What the model said in one text: OpenAI's own types take a string without more around it.
+        [Piece::Text(text)] if said.role == Speaker::Assistant => {
+            let from = out.len();
+            text.write(out);
+            page.outline.text(Span::new(from, out.len()), text);
+            content = Content::Text;
         }
         pieces => {
-            let text = if said.role == Speaker::Assistant { output_text } else { input_text };
+            let text = match said.role {
+                Speaker::Assistant if own => own_text,
+                Speaker::Assistant => output_text,
+                Speaker::System | Speaker::Developer | Speaker::User => input_text,
+            };
             list(page, out, pieces, text);
         }
+    }
+    // A list of the model's texts is an item of a response, with an id and a status.
+    if said.role == Speaker::Assistant && content == Content::List && !own {
+        page.outline.give_up();
+        let _ = write!(out, ",\"id\":\"msg_{start:024x}\",\"status\":\"completed\"");
     }
     for member in members {
         page.outline.give_up();
@@ -107,7 +128,7 @@ fn message(page: &mut Page<'_, '_>, said: &Said<'_>, pieces: &[Piece<'_>], out: 
         Speaker::User => Role::User,
         Speaker::Assistant => Role::Assistant,
     };
-    page.outline.message(role, Span::new(start, out.len()), Content::List);
+    page.outline.message(role, Span::new(start, out.len()), content);
 }
 
 fn input_text(out: &mut String, words: &Words<'_>) {
@@ -116,10 +137,17 @@ fn input_text(out: &mut String, words: &Words<'_>) {
     out.push('}');
 }
 
-fn output_text(out: &mut String, words: &Words<'_>) {
+/// A text of the format's own, as it was.
+fn own_text(out: &mut String, words: &Words<'_>) {
     out.push_str("{\"type\":\"output_text\",\"text\":");
     words.write(out);
     out.push('}');
+}
+
+fn output_text(out: &mut String, words: &Words<'_>) {
+    out.push_str("{\"type\":\"output_text\",\"text\":");
+    words.write(out);
+    out.push_str(",\"annotations\":[]}");
 }
 
 fn call(page: &mut Page<'_, '_>, at: At, call: &Call<'_>, out: &mut String) {

@@ -54,7 +54,7 @@ fn a_provider_gets_back_what_it_wants() {
             {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm.\n"}],
              "encrypted_content": "b3A="},
             {"type": "message", "role": "assistant",
-             "content": [{"type": "output_text", "text": "Let me \"look\"."}]},
+             "content": "Let me \"look\"."},
             {"type": "function_call", "call_id": "call_1", "name": "look",
              "arguments": "{\"n\": 1}"}]))
     );

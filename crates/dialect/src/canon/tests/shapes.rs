@@ -24,7 +24,7 @@ fn every_format_gets_its_own_layout() {
         ),
         (
             Wire::OpenaiResponses,
-            r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"go"}]},{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":[1,\"é\"]}"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"no"},{"type":"input_image","image_url":"data:image/png;base64,aGk="}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"so?"}]}]"#,
+            r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"message","role":"assistant","content":"go"},{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":[1,\"é\"]}"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"no"},{"type":"input_image","image_url":"data:image/png;base64,aGk="}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"so?"}]}]"#,
         ),
         (
             Wire::Gemini,

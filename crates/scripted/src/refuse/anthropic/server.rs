@@ -29,7 +29,17 @@ pub(super) fn judge(messages: &[Value]) -> Verdict {
             continue;
         }
         let rest = messages.get(start..).unwrap_or_default();
-        let length = rest.iter().take_while(|message| role(message) == "assistant").count();
+        // A tool of the provider may call tools of the client: the turn goes on behind their results.
+        let results = |message: &Value| {
+            let blocks = blocks_of(message);
+            !blocks.is_empty() && blocks.iter().all(|block| is(block, "tool_result"))
+        };
+        let inside = |message: &&Value| match role(message) {
+            "assistant" => true,
+            "user" => results(message),
+            _ => false,
+        };
+        let length = rest.iter().take_while(inside).count();
         let run = rest.get(..length).unwrap_or_default();
         for (at, name, id) in open_in(run, start)? {
             if overtaken.is_some_and(|later| later > at) {

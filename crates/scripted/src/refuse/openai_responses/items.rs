@@ -25,7 +25,7 @@ pub(super) fn judge(item: &Value, at: &str) -> Verdict {
     let call_at = format!("{at}.call_id");
     if let Some((call, ..)) = FAMILIES.iter().find(|family| family.0 == kind) {
         // A search that the server runs itself has no id to answer.
-        if *call == "tool_search_call" && given(item, "call_id").is_none() {
+        if is_hosted(item) || *call == "tool_search_call" && given(item, "call_id").is_none() {
             return Ok(());
         }
         if !(*call == "local_shell_call" && text(item, "id").is_some()) {
@@ -34,7 +34,7 @@ pub(super) fn judge(item: &Value, at: &str) -> Verdict {
         return self::call(item, call, at);
     }
     if FAMILIES.iter().any(|family| family.1 == kind) {
-        if kind == "tool_search_output" && given(item, "call_id").is_none() {
+        if is_hosted(item) || kind == "tool_search_output" && given(item, "call_id").is_none() {
             return Ok(());
         }
         if !(kind == "local_shell_call_output" && text(item, "id").is_some()) {
@@ -56,6 +56,14 @@ pub(super) fn judge(item: &Value, at: &str) -> Verdict {
 pub(super) fn call_id(item: &Value) -> Option<&str> {
     let own = || text(item, "id").filter(|_| kind(item).starts_with("local_shell_call"));
     text(item, "call_id").or_else(own)
+}
+
+/// Whether an item says that the provider runs its tool itself.
+pub(super) fn is_hosted(item: &Value) -> bool {
+    let search = kind(item).starts_with("tool_search");
+    let elsewhere = given(item, "environment").and_then(|place| text(place, "type"));
+    search && text(item, "execution").is_some_and(|who| who != "client")
+        || kind(item) == "shell_call" && elsewhere.is_some_and(|place| place != "local")
 }
 
 /// Whether an item was made by the model.

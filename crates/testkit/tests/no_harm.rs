@@ -1,0 +1,293 @@
+//! Histories that a repair once harmed: what providers accept is left alone, and what is repaired is
+//! repaired with the least.
+
+use foxwedge_core::{Applicability, Profile, Question, Report, Severity, Wire, check};
+use foxwedge_dialect::{detect, read, text, want};
+use foxwedge_testkit::body;
+use serde_json::Value;
+
+fn checked(wire: Wire, profile: Profile, document: &str) -> Report {
+    let reading = read(document, wire, want(profile)).expect("the document can be read");
+    check(&reading.draft, &Question::of(profile))
+}
+
+/// The document after a repair that does nothing unasked.
+fn fixed(wire: Wire, profile: Profile, document: &str) -> String {
+    let reading = read(document, wire, want(profile)).expect("the document can be read");
+    reading.fix(&Question::of(profile)).0.to_string()
+}
+
+fn untouched(wire: Wire, profile: Profile, document: &str) {
+    assert_eq!(fixed(wire, profile, document), document, "{}", profile.name());
+    let report = checked(wire, profile, document);
+    let errors: Vec<_> =
+        report.findings.iter().filter(|it| it.severity == Severity::Error).collect();
+    assert!(errors.is_empty(), "{document}: {errors:?}");
+}
+
+/// Who speaks, calls and answers, in order: `u a[x] r[x]`.
+fn shape(document: &str) -> String {
+    let value: Value = serde_json::from_str(document).expect("JSON");
+    let list = value.as_array().cloned().unwrap_or_else(|| {
+        let key =
+            ["messages", "contents", "input"].into_iter().find(|key| value.get(key).is_some());
+        value[key.expect("a list")].as_array().cloned().expect("a list")
+    });
+    let told = |message: &Value| {
+        let calls: Vec<&str> = message["tool_calls"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .chain(message["content"].as_array().into_iter().flatten())
+            .filter_map(|block| match block["type"].as_str() {
+                Some("tool_result") => block["tool_use_id"].as_str(),
+                _ => block["id"].as_str(),
+            })
+            .collect();
+        let who = match message["role"].as_str() {
+            Some("assistant") => "a",
+            Some("tool") => {
+                return format!("r[{}]", message["tool_call_id"].as_str().unwrap_or(""));
+            }
+            Some("user") if !calls.is_empty() => "r",
+            _ => "u",
+        };
+        if calls.is_empty() { who.to_owned() } else { format!("{who}[{}]", calls.join(" ")) }
+    };
+    list.iter().map(told).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn searches_that_the_provider_runs_are_not_paired() {
+    let search = |call: &str, output: &str| {
+        format!(
+            r#"{{"model":"gpt-5.4","input":[{{"role":"user","content":"q"}},{{"type":"tool_search_call","id":"tsc_1",{call},"status":"completed","arguments":{{}}}}{output}]}}"#
+        )
+    };
+    let output = |fields: &str| {
+        format!(
+            r#",{{"type":"tool_search_output","id":"tso_1",{fields},"status":"completed","tools":[]}}"#
+        )
+    };
+    let server = r#""call_id":null,"execution":"server""#;
+    let named = r#""call_id":"tsc_1","execution":"server""#;
+    let unknown = r#""call_id":"tsc_1""#;
+    let documents = [
+        search(server, &output(server)),
+        search(server, ""),
+        search(named, ""),
+        search(named, &output(named)),
+        search(named, &output(unknown)),
+        search(unknown, ""),
+        search(r#""call_id":"tsc_1","execution":"client""#, &output(unknown)),
+        search(
+            r#""call_id":"tsc_1","execution":"client""#,
+            r#",{"type":"function_call_output","call_id":"tsc_1","output":"none"}"#,
+        ),
+    ];
+    for document in documents {
+        untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, &document);
+    }
+}
+
+#[test]
+fn a_search_of_the_client_that_nobody_answered_gets_an_output_and_stays() {
+    let document = r#"[{"role":"user","content":"q"},{"type":"tool_search_call","id":"tsc_1","call_id":"c","execution":"client","arguments":{}}]"#;
+    let fixed = fixed(Wire::OpenaiResponses, Profile::OpenaiResponses, document);
+    assert!(
+        fixed.contains("tool_search_call") && fixed.contains("function_call_output"),
+        "{fixed}"
+    );
+    untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, &fixed);
+}
+
+#[test]
+fn each_calling_message_is_followed_by_its_own_answers() {
+    let table = [
+        ("u a[A] a[B] r[B] u", "u a[A] r[A] a[B] r[B] u"),
+        ("u a[A] a[B] r[A] u", "u a[A] r[A] a[B] r[B] u"),
+        ("u a[A] a[B] u", "u a[A] r[A] a[B] r[B] u"),
+        ("u a[A] a[B] a[C] r[A] r[C] u", "u a[A] r[A] a[B] r[B] a[C] r[C] u"),
+        ("u a[A] a[B] u r[A] r[B]", "u a[A] r[A] a[B] r[B] u"),
+    ];
+    for (before, after) in table {
+        let document = body("openai-chat", before);
+        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+        assert_eq!(shape(&fixed), after, "{before}");
+    }
+    let joined = body("openai-chat", "u a[A] a[B] r[A] r[B] u");
+    untouched(Wire::OpenaiChat, Profile::OpenaiChat, &joined);
+}
+
+#[test]
+fn a_placeholder_stands_behind_its_own_reply() {
+    let table = [
+        ("u a[A] a[B] r[B]", "u a[A] r[A] a[B] r[B]"),
+        ("u a[A] a[B] a[C] r[C]", "u a[A] r[A] a[B] r[B] a[C] r[C]"),
+        ("u a[A] a[B] r[A B]", "u a[A] a[B] r[A B]"),
+        ("u a[A] a[B] r[A]", "u a[A] a[B] r[A B]"),
+    ];
+    for (before, after) in table {
+        let fixed = fixed(Wire::Anthropic, Profile::Anthropic, &body("anthropic", before));
+        assert_eq!(shape(&fixed), after, "{before}");
+    }
+}
+
+#[test]
+fn real_results_do_not_give_way_to_placeholders_where_ids_repeat() {
+    let shapes = [
+        "u a[X] u a[X] r[X] r[X]",
+        "u a[X] u a[X] u a[X] r[X] r[X] r[X]",
+        "u a[X] u a[X] r[X] u a[X] r[X] r[X]",
+        "u a[X] a[X] r[X] r[X]",
+    ];
+    for wire in
+        [Wire::OpenaiChat, Wire::OpenaiResponses, Wire::Anthropic, Wire::Gemini, Wire::Bedrock]
+    {
+        for shape in shapes {
+            let fixed = fixed(wire, Profile::of(wire), &body(wire.name(), shape));
+            assert!(!fixed.contains("[foxwedge]"), "{} {shape}: {fixed}", wire.name());
+        }
+    }
+}
+
+#[test]
+fn an_answer_belongs_to_the_nearest_of_two_calls_of_one_id() {
+    let document = body("openai-chat", "u a[X] a[X Y] r[Y] r[X]");
+    let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+    let placeholder = fixed.find("[foxwedge]").expect("the first call has no answer");
+    assert!(placeholder < fixed.find("result of X").expect("the real answer stays"), "{fixed}");
+}
+
+#[test]
+fn a_real_answer_takes_the_place_of_one_that_says_nothing() {
+    let chat = |first: &str| {
+        format!(
+            r#"[{{"role":"user","content":"q"}},{{"role":"assistant","content":null,"tool_calls":[{{"id":"X","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"X","content":{first}}},{{"role":"tool","tool_call_id":"X","content":"real"}}]"#
+        )
+    };
+    for first in ["null", "\"\"", "[]"] {
+        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &chat(first));
+        assert!(fixed.contains(r#""content":"real""#) && !fixed.contains("no output"), "{fixed}");
+        assert_eq!(shape(&fixed), "u a[X] r[X]", "{fixed}");
+    }
+    let blocks = r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"X","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"X","content":""},{"type":"tool_result","tool_use_id":"X","content":"real"}]}]"#;
+    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, blocks);
+    assert!(fixed.contains(r#""content":"real""#), "{fixed}");
+    assert_eq!(shape(&fixed), "u a[X] r[X]", "{fixed}");
+}
+
+#[test]
+fn what_vendors_took_is_left_alone() {
+    let long = "c".repeat(51);
+    let reused = "u a[x] r[x] a[x] r[x] a";
+    let table = [
+        (Wire::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"1"}}}]}],"systemInstruction":{"parts":[{"text":"x"}]}}"#.to_owned()),
+        (Wire::Anthropic, body("anthropic", reused)),
+        (Wire::Gemini, body("gemini", "u a[x] a[y] r[x y]")),
+        (Wire::OpenaiChat, r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"},"text":null}]}]}"#.to_owned()),
+        (Wire::Gemini, r#"{"contents":[{"role":"user","parts":[{"text":"q","functionCall":null,"functionResponse":null,"inlineData":null}]}]}"#.to_owned()),
+        (Wire::Bedrock, r#"{"messages":[{"role":"user","content":[{"text":"q","toolUse":null,"toolResult":null,"image":null}]}]}"#.to_owned()),
+        (Wire::OpenaiChat, body("openai-chat", &format!("u a[{long}] r[{long}] a"))),
+        (Wire::Anthropic, r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"code_execution","input":{}},{"type":"tool_use","id":"toolu_1","name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_1"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"1"}]},{"role":"assistant","content":[{"type":"code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}},{"type":"text","text":"Done."}]},{"role":"user","content":"Thanks."}]"#.to_owned()),
+    ];
+    for (wire, document) in table {
+        untouched(wire, Profile::of(wire), &document);
+    }
+}
+
+#[test]
+fn a_long_id_is_an_error_only_where_the_model_is_openais() {
+    let long = "c".repeat(51);
+    let request = |model: &str| {
+        let list = body("openai-chat", &format!("u a[{long}] r[{long}] a"));
+        format!(r#"{{"model":"{model}","messages":{list}}}"#)
+    };
+    for (model, own) in
+        [("gpt-5", true), ("o3-mini", true), ("openai/gpt-5", false), ("kimi-k3", false)]
+    {
+        let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &request(model));
+        assert_eq!(!fixed.contains(&format!("\"{long}\"")), own, "{model}");
+    }
+}
+
+#[test]
+fn a_history_never_ends_without_a_user_message() {
+    let table = [
+        (Wire::OpenaiChat, r#"[{"role":"user"}]"#),
+        (Wire::OpenaiChat, r#"[{"role":"user","content":null}]"#),
+        (Wire::Gemini, r#"{"contents":[{}]}"#),
+        (
+            Wire::OpenaiChat,
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":null}]}"#,
+        ),
+        (
+            Wire::Anthropic,
+            r#"[{"role":"user","content":[]},{"role":"assistant","content":"Hello."}]"#,
+        ),
+        (
+            Wire::Anthropic,
+            r#"[{"role":"user","content":[{"type":"text","text":""}]},{"role":"assistant","content":"Hello."}]"#,
+        ),
+    ];
+    for (wire, document) in table {
+        let profile = Profile::of(wire);
+        let report = checked(wire, profile, document);
+        assert!(!report.is_clean(), "{document}");
+        let safe = |it: &foxwedge_core::Finding| it.fix.applicability == Applicability::Safe;
+        assert!(!report.findings.iter().any(safe), "{document}: {:?}", report.findings);
+        assert_eq!(fixed(wire, profile, document), document);
+    }
+}
+
+#[test]
+fn an_empty_history_is_called_one_unless_it_is_a_bare_list() {
+    for (wire, document) in [
+        (Wire::Gemini, r#"{"contents":[]}"#),
+        (Wire::OpenaiResponses, r#"{"input":[]}"#),
+        (Wire::OpenaiChat, r#"{"messages":[]}"#),
+    ] {
+        let report = checked(wire, Profile::of(wire), document);
+        assert_eq!(report.findings.iter().map(|it| it.rule.code).collect::<Vec<_>>(), [314]);
+        assert_eq!(fixed(wire, Profile::of(wire), document), document);
+    }
+    let found = detect("[]").expect("an empty list is a conversation without messages");
+    untouched(found.wire, Profile::of(found.wire), "[]");
+}
+
+#[test]
+fn byte_order_marks_are_passed_however_many_there_are() {
+    let document = "\u{feff}\u{feff}{\"messages\":[{\"role\":\"user\",\"content\":\"q\"}]}";
+    let read = text(document.as_bytes()).expect("text");
+    assert!(read.starts_with('{'));
+}
+
+#[test]
+fn mistral_refuses_what_its_own_package_refuses() {
+    let call = |kind: &str, arguments: &str| {
+        format!(
+            r#"[{{"role":"user","content":"q"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"abcdefgh1",{kind}"function":{{"name":"f","arguments":{arguments}}}}}]}},{{"role":"tool","tool_call_id":"abcdefgh1","content":"1"}},{{"role":"assistant","content":"ok"}}]"#
+        )
+    };
+    let image = call("", r#""{}""#).replace(
+        r#""content":"1""#,
+        r#""content":[{"type":"image_url","image_url":{"url":"data:,"}}]"#,
+    );
+    let table = [
+        (call(r#""type":"widget","#, r#""{}""#), Some(316)),
+        (call("", "null"), Some(302)),
+        (image, Some(307)),
+        (
+            r#"[{"role":"user","content":"q"},{"role":"user"},{"role":"user","content":"q"}]"#
+                .to_owned(),
+            Some(301),
+        ),
+        (call("", r#""{}""#), None),
+        (call("", "{}"), None),
+    ];
+    for (document, expected) in table {
+        let report = checked(Wire::OpenaiChat, Profile::Mistral, &document);
+        let first = report.findings.first().map(|finding| finding.rule.code);
+        assert_eq!(first, expected, "{document}");
+    }
+}
