@@ -479,7 +479,7 @@ fn nobody_speaks_for_the_user_unasked_even_beside_other_repairs() {
     let table = [
         (
             Wire::Gemini,
-            r#"{"model":"m","contents":[{"role":"user","parts":[{"text":"Hi."},{"text":""}]},{"role":"model","parts":[{"text":"Hello."}]}]}"#,
+            r#"{"model":"m","contents":[{"role":"user","parts":[{"text":"Hi."}]},{"role":"user","parts":[]},{"role":"model","parts":[{"text":"Hello."}]}]}"#,
             403,
         ),
         (

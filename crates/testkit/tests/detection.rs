@@ -172,7 +172,6 @@ fn what_is_no_conversation_is_no_format() {
         "true",
         "42",
         "\"messages\"",
-        "[]",
         "{}",
         "[1,2,3]",
         "[\"u\"]",

@@ -34,7 +34,7 @@ fn messages() -> Vec<Row> {
     let null = say("assistant", r#","content":null"#);
     rows.push(row(301, "openai-chat", "openai-chat", &refusal, &null));
     rows.push(row(301, "openai-chat", "openai-chat", &say("assistant", r#","content":"""#), &null));
-    rows.push(row(301, "openai-chat", "mistral", &say("user", ""), &null));
+    rows.push(row(301, "openai-chat", "mistral", &say("user", r#","content":"""#), &null));
     let list = say("assistant", r#","content":[]"#);
     rows.push(row(301, "openai-chat", "deepseek", &list, &null));
     for profile in ["openai-responses", "strict"] {
