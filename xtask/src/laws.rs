@@ -64,16 +64,18 @@ enum Laws {
     Streams,
     Runs,
     SessionFiles,
+    Mutations,
 }
 
 impl Laws {
-    const ALL: [Laws; 6] = [
+    const ALL: [Laws; 7] = [
         Laws::Repair,
         Laws::Compaction,
         Laws::Conversion,
         Laws::Streams,
         Laws::Runs,
         Laws::SessionFiles,
+        Laws::Mutations,
     ];
 
     fn name(self) -> &'static str {
@@ -84,6 +86,7 @@ impl Laws {
             Laws::Streams => "streams",
             Laws::Runs => "runs",
             Laws::SessionFiles => "session-files",
+            Laws::Mutations => "mutations",
         }
     }
 
@@ -95,6 +98,7 @@ impl Laws {
             Laws::Streams => laws::streams::campaign(options),
             Laws::Runs => runs::laws::campaign(options),
             Laws::SessionFiles => laws::session::mutated::campaign(options),
+            Laws::Mutations => laws::mutations::campaign(options),
         }
     }
 }

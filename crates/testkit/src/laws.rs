@@ -13,7 +13,9 @@ use serde_json::Value;
 use crate::{Random, history, spelled};
 
 mod judge;
+mod least;
 mod shrink;
+pub mod mutations;
 pub mod compaction;
 pub mod conversion;
 pub mod session;

@@ -28,8 +28,9 @@ pub use mutate_sessions::mutated_session;
 pub use oracle::answers;
 pub use oracle::{
     Beat, Became, Call, Facet, Gist, Inventory, Media, PROFILES, Shorter, Side, Stays, View,
-    Violation, all_text, became, common, count, declared, difference, gist, inventory, lost,
-    missing, parted, plain_walk, session_view, stays, told, unsaid, violations,
+    Violation, all_text, became, calls_before_assistant, common, count, declared, difference, gist,
+    has_user, inventory, loose_calls, lost, missing, owed, parted, plain_walk, session_view, stays,
+    told, unsaid, violations,
 };
 pub use random::Random;
 pub use shape::{body, messages};

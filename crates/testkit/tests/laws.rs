@@ -1,7 +1,7 @@
 //! The laws of repair, for every format, every profile and every policy.
 
 use foxwedge_core::{Language, Orphans, Policy, Profile, Tail, Unanswered, Wire};
-use foxwedge_testkit::laws::{Case, Tally, run};
+use foxwedge_testkit::laws::{Case, Options, Tally, mutations, run};
 
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
@@ -40,6 +40,20 @@ fn hold(wire: Wire) {
     );
     assert!(tally.sound > 100, "too few sound histories: {}", tally.sound);
     assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
+}
+
+#[test]
+fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
+    let options = Options { cases: 2_000, size: 6, ..Options::default() };
+    let tally = mutations::campaign(&options);
+    let broken: Vec<String> = tally
+        .violations
+        .iter()
+        .take(3)
+        .map(|breach| format!("{} {}\n{}", breach.law, breach.document, breach.what))
+        .collect();
+    assert!(broken.is_empty(), "{}:\n{}", tally.violations.len(), broken.join("\n\n"));
+    assert!(tally.unreadable < tally.cases, "hardly anything could be read");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use foxwedge_core::{Applicability, Orphans, Profile, Tail, Unanswered, Wire, che
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
-use super::{Case, LONE, Tally};
-use crate::{PLACEHOLDERS, inventory, lost, violations};
+use super::{Case, LONE, Tally, least};
+use crate::{PLACEHOLDERS, has_user, inventory, lost, violations};
 
 pub(super) type Verdict = Result<(), (&'static str, String)>;
 
@@ -63,7 +63,9 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     deterministic(case, document, &fixed)?;
     if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
         conserving(case, &value, &fixed)?;
+        least::ordered(case, &value, &fixed)?;
     }
+    least::minimal(&reading, &report, &repair, &fixed)?;
     honest(case, &value, &fixed)?;
     prefix_stable(case, &reading, &value)
 }
@@ -109,11 +111,15 @@ fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
     kept.answers.retain(|answer| !PLACEHOLDERS.iter().any(|words| answer.contains(words)));
     let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
     let gone = lost(case.wire.name(), &kept, &after);
-    if gone.is_empty() {
-        Ok(())
-    } else {
-        breach("conserving", format!("lost {gone:?}\nafter {fixed}"))
+    if !gone.is_empty() {
+        return breach("conserving", format!("lost {gone:?}\nafter {fixed}"));
     }
+    least::still_answers(case, before, &after)?;
+    let wire = case.wire.name();
+    if has_user(wire, before) && !has_user(wire, &after) {
+        return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
+    }
+    Ok(())
 }
 
 /// Signed thinking that is kept stands on exactly the history it stood on.

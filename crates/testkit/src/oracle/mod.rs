@@ -17,6 +17,7 @@ mod placement;
 mod order;
 mod reasoning;
 mod inventory;
+mod repairs;
 mod atoms;
 mod units;
 mod gist;
@@ -29,6 +30,7 @@ use serde_json::Value;
 
 pub use gist::{Beat, Call, Facet, Gist, Media, Side, declared, difference, gist, missing, unsaid};
 pub use inventory::{Inventory, all_text, inventory, lost};
+pub use repairs::{calls_before_assistant, has_user, loose_calls, owed};
 pub use session::{View, plain_walk, session_view, told};
 pub use units::{Became, Shorter, Stays, became, common, count, parted, stays};
 

@@ -1,0 +1,92 @@
+//! Damaged documents: whatever was done to one, `fix` does what `check` promised.
+//!
+//! A document is generated, damaged, detected and read as the command line would do it. If a check
+//! says that something can be fixed, the repaired document is again detected as a conversation, can
+//! be read, has nothing left that could be fixed, and is not changed by another repair.
+
+use foxwedge_core::{Applicability, Policy, Profile, Question, RuleSet, check};
+use foxwedge_dialect::{detect, read, text, want};
+
+use super::{
+    Breach, Case, Options, Tally,
+    judge::{Verdict, breach},
+};
+use crate::mutate;
+
+/// Runs the cases one after another.
+pub fn campaign(options: &Options) -> Tally {
+    let mut tally = Tally::default();
+    for seed in options.seed..options.seed + options.cases {
+        let case = Case { agent: None, ..Case::draw(seed, options) };
+        tally.cases += 1;
+        let damaged = mutate(case.document().as_bytes(), seed);
+        for bold in [false, true] {
+            if let Err((law, what)) = judge(&damaged, options.profile, bold, &mut tally) {
+                let document = String::from_utf8_lossy(&damaged).into_owned();
+                tally.violations.push(Breach { law, case, what, document });
+                break;
+            }
+        }
+    }
+    tally
+}
+
+/// Whether `fix` keeps what `check` promises about these bytes.
+///
+/// # Errors
+/// The name of the broken law, and what was seen.
+pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tally) -> Verdict {
+    let unreadable = |tally: &mut Tally| {
+        tally.unreadable += 1;
+        Ok(())
+    };
+    let Ok(source) = text(bytes) else { return unreadable(tally) };
+    let Some(found) = detect(source) else { return unreadable(tally) };
+    let profile = profile.unwrap_or(Profile::of(found.wire));
+    let policy = Policy { bold, ..Policy::default() };
+    let question = Question { profile, rules: RuleSet::of(profile), policy };
+    let Ok(reading) = read(source, found.wire, want(profile)) else { return unreadable(tally) };
+    let report = check(&reading.draft, &question);
+    for finding in &report.findings {
+        *tally.findings.entry(finding.rule.code).or_default() += 1;
+    }
+    let fixable = |applicability: Applicability| match applicability {
+        Applicability::Safe => true,
+        Applicability::Unsafe => bold,
+        Applicability::None => false,
+    };
+    let (patched, repair) = reading.fix(&question);
+    let fixed = patched.to_string();
+    if !report.findings.iter().any(|finding| fixable(finding.fix.applicability)) {
+        tally.sound += 1;
+        return match fixed == source && repair.is_untouched() {
+            true => Ok(()),
+            false => breach("untouched", format!("{:?}\nafter {fixed}", repair.edits)),
+        };
+    }
+    let Some(again) = detect(&fixed) else {
+        return breach("fixable", format!("looks like no conversation\nafter {fixed}"));
+    };
+    // Without its calls a bare list may look like another format, and has to be one then.
+    if read(&fixed, again.wire, want(profile)).is_err() {
+        return breach("fixable", format!("looks like {}\nafter {fixed}", again.wire.name()));
+    }
+    let second = match read(&fixed, found.wire, want(profile)) {
+        Ok(second) => second,
+        Err(error) => return breach("fixable", format!("unreadable: {error}\nafter {fixed}")),
+    };
+    let left = check(&second.draft, &question);
+    let open = left.findings.iter().find(|finding| fixable(finding.fix.applicability));
+    if let Some(finding) = open {
+        let what = format!("FW{} is left\nafter {fixed}", finding.rule.code);
+        return breach("fixable", what);
+    }
+    if !reading.draft.messages.is_empty() && second.draft.messages.is_empty() {
+        return breach("fixable", format!("nothing is left\nafter {fixed}"));
+    }
+    let (twice, _) = second.fix(&question);
+    if twice.to_string() != fixed {
+        return breach("idempotent", format!("once {fixed}\ntwice {twice}"));
+    }
+    Ok(())
+}
