@@ -1,8 +1,8 @@
 //! Effects as JSON, in the words of the TypeScript package.
 
 use foxwedge_run::{
-    Activity, Ask, AskKind, CallRef, Change, Effect, Ended, Id, Part, Problem, Refusal, Resolution,
-    Started, Status, Summary, Task, ToolRef, ToolsAvailable, Usage, Warning,
+    Activity, Ask, AskKind, CallRef, Change, Effect, Ended, Id, Json, Part, Problem, Reason,
+    Refusal, Resolution, Started, Status, Summary, Task, ToolRef, ToolsAvailable, Usage, Warning,
     wire::{self, WireError},
 };
 use serde_json::{Map, Value, json};
@@ -89,13 +89,12 @@ fn change(change: &Change) -> Value {
         Change::AskClosed { tool: of, id, verdict } => {
             json!({ "type": "askClosed", "tool": tool(of), "id": &**id, "verdict": verdict.name() })
         }
-        Change::ToolSettled { tool: of, status, reason, content } => object([
-            ("type", Some("toolSettled".into())),
-            ("tool", Some(tool(of))),
-            ("status", Some(status.name().into())),
-            ("reason", reason.map(|reason| reason.name().into())),
-            ("content", Some(content.value())),
-        ]),
+        Change::ToolSettled { tool: of, status, reason, content } => {
+            end("toolSettled", of, *status, *reason, content)
+        }
+        Change::ToolCorrected { tool: of, status, reason, content } => {
+            end("toolCorrected", of, *status, *reason, content)
+        }
         Change::ToolsAvailable(tools) => {
             json!({ "type": "toolsAvailable", "available": available(tools) })
         }
@@ -112,6 +111,17 @@ fn change(change: &Change) -> Value {
             ("at", at.map(Value::from)),
         ]),
     }
+}
+
+/// How a call ended.
+fn end(kind: &str, of: &ToolRef, status: Status, reason: Option<Reason>, content: &Json) -> Value {
+    object([
+        ("type", Some(kind.into())),
+        ("tool", Some(tool(of))),
+        ("status", Some(status.name().into())),
+        ("reason", reason.map(|reason| reason.name().into())),
+        ("content", Some(content.value())),
+    ])
 }
 
 fn warning(warning: &Warning) -> Value {

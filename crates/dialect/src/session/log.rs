@@ -1,6 +1,6 @@
 //! The records of a session file, read in one pass.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 use foxwedge_core::{
     Builder, Content, Draft, Fix, Flaw, FlawHarm, FlawText, Marks, Role, Severity, Span, Strategy,

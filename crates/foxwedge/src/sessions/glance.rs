@@ -9,7 +9,7 @@ use foxwedge_dialect::{
     want,
 };
 
-use super::{Health, usual};
+use super::{Health, usual, view::is_repaired};
 use crate::{agents::Entry, preview, source};
 
 /// What one look at a session file tells.

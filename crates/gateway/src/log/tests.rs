@@ -38,6 +38,7 @@ fn line() -> Line {
             action: Some(Action::Fixed),
             findings: vec![Noted { code: 101, strategy: "insert-answer", count: 2 }],
             trouble: None,
+            ignored: None,
         },
         first: Duration::from_micros(1_500),
         whole: Duration::from_millis(12),

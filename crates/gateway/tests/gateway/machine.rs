@@ -16,10 +16,10 @@ pub(crate) struct Made {
 pub(crate) const SESSIONS: usize = 7;
 
 fn file(number: usize) -> Arc<SessionFile> {
-    let health = if number.is_multiple_of(3) { Health::Bricked } else { Health::Ok };
+    let health = if number.is_multiple_of(3) { Health::NeedsRepair } else { Health::Ok };
     let findings = match health {
-        Health::Bricked => [("FW101".to_owned(), 1)].into(),
-        Health::Ok | Health::LosingHistory | Health::Unreadable => Default::default(),
+        Health::NeedsRepair => [("FW101".to_owned(), 1)].into(),
+        Health::Ok | Health::HistoryMissing | Health::Unreadable => Default::default(),
     };
     Arc::new(SessionFile {
         id: format!("f-{number}"),
@@ -36,7 +36,7 @@ fn file(number: usize) -> Arc<SessionFile> {
             why: None,
             messages: 2,
             findings,
-            repairable: health == Health::Bricked,
+            repairable: health == Health::NeedsRepair,
         }),
         live: Some(number == 1),
         sub_agent: number == 6,

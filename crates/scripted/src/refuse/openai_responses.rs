@@ -165,12 +165,14 @@ fn pairs(input: &[Value]) -> Verdict {
                 0 | 1 => drop(waiting.remove()),
                 _ => waiting.get_mut().1 -= 1,
             },
-            // The output of a function answers a search, too.
-            Entry::Vacant(_)
-                if kind == "function_call_output"
-                    && open.remove(&("tool_search_call", id)).is_some() => {}
             Entry::Vacant(_) if hosted.contains(id) => {}
             Entry::Vacant(_) => {
+                // The output of a function answers a search, too.
+                if kind == "function_call_output"
+                    && open.remove(&("tool_search_call", id)).is_some()
+                {
+                    continue;
+                }
                 return Err(Objection::new(format!(
                     "No tool call found for {words} output with call_id {id}."
                 ))
