@@ -109,7 +109,10 @@ async fn an_id_that_was_given_out_names_its_session_for_its_owner_only() {
     assert_eq!(held(sessions.claim(again).await).session(), &id);
     // Somebody else's id is no way in.
     let of_b = Wanted { owner: "b", ..chain(&[7]) };
-    let theirs = held(sessions.claim(of_b).await).session().clone();
+    let mut b = held(sessions.claim(of_b).await);
+    b.settle(8, &[], None, None);
+    let theirs = b.session().clone();
+    drop(b);
     let mine = Wanted { named: Named::Exactly(&theirs), ..chain(&[8]) };
     assert_ne!(held(sessions.claim(mine).await).session(), &theirs);
 }

@@ -1,7 +1,7 @@
 //! Google's generateContent.
 //!
-//! A turn that calls follows the user or answers, and the next content holds as many answers as it has calls.
-//! Contents of one side may stand in a row otherwise.
+//! A turn that calls follows the user or answers, and the next content holds as many answers as it has calls;
+//! a turn may be several contents that call. Contents of one side may stand in a row otherwise.
 
 use serde_json::Value;
 
@@ -158,21 +158,27 @@ fn part(part: &Value, place: &str) -> Verdict {
 }
 
 fn turns(contents: &[Value]) -> Verdict {
-    let mut before: Option<&Value> = None;
-    for content in contents {
+    // Contents of the model that call and stand in a row are answered together.
+    let mut open: &[Value] = &[];
+    for (at, content) in contents.iter().enumerate() {
         let (calls, answers) = (calls(content), answers(content));
-        let asked = before.filter(|before| is_model(before)).map_or(0, self::calls);
-        if calls > 0 && (!is_model(content) || before.is_none_or(is_model)) {
+        let before = at.checked_sub(1).and_then(|before| contents.get(before));
+        let follows = before.is_some_and(|before| !is_model(before)) || !open.is_empty();
+        if calls > 0 && (!is_model(content) || !follows) {
             return Err(Objection::new(CALL_TURN));
         }
-        if answers > 0 && (is_model(content) || asked == 0) {
+        if calls > 0 {
+            open = contents.get(at - open.len()..=at).unwrap_or_default();
+            continue;
+        }
+        if answers > 0 && (is_model(content) || open.is_empty()) {
             return Err(Objection::new(ANSWER_TURN));
         }
-        if answers != asked {
+        if answers != open.iter().map(self::calls).sum() {
             return Err(Objection::new(COUNT));
         }
-        named(content, before)?;
-        before = Some(content);
+        named(content, open)?;
+        open = &[];
     }
     match contents.last() {
         Some(last) if is_model(last) && calls(last) > 0 => Err(Objection::new(COUNT)),
@@ -184,7 +190,7 @@ fn turns(contents: &[Value]) -> Verdict {
 }
 
 /// Answers that name a call by its id name one that was made.
-fn named(content: &Value, before: Option<&Value>) -> Verdict {
+fn named(content: &Value, open: &[Value]) -> Verdict {
     let ids = |content: &Value, of: fn(&Value) -> Option<&Value>| -> Vec<String> {
         let found = list(content, "parts").iter().filter_map(of);
         let mut ids: Vec<String> = found
@@ -196,9 +202,10 @@ fn named(content: &Value, before: Option<&Value>) -> Verdict {
         ids
     };
     let answered = ids(content, answer_of);
-    let called = before.map(|before| ids(before, call_of)).unwrap_or_default();
+    let mut called: Vec<String> = open.iter().flat_map(|calls| ids(calls, call_of)).collect();
+    called.sort_unstable();
     // Where a call has no id, an answer to it may have any.
-    if before.is_some_and(|before| called.len() < calls(before)) {
+    if called.len() < open.iter().map(calls).sum() {
         return Ok(());
     }
     let known = |id: &String| called.binary_search(id).is_ok();
