@@ -269,7 +269,7 @@ mod tests {
         let table: [(&[&str], &str); 5] = [
             (
                 &["--of", "x"],
-                "unknown laws `x`; known: repair, compaction, conversion, streams, runs",
+                "unknown laws `x`; known: repair, compaction, conversion, streams, runs, session-files, mutations",
             ),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),

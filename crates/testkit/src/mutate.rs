@@ -73,6 +73,7 @@ fn range(random: &mut Random, length: usize, most: usize) -> Range<usize> {
     start..length.min(start + size)
 }
 
+#[expect(clippy::ptr_arg, reason = "all kinds of damage have one signature")]
 fn flip_bit(random: &mut Random, bytes: &mut Vec<u8>) {
     let at = random.below(bytes.len());
     if let Some(byte) = bytes.get_mut(at) {
@@ -80,6 +81,7 @@ fn flip_bit(random: &mut Random, bytes: &mut Vec<u8>) {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "all kinds of damage have one signature")]
 fn set_byte(random: &mut Random, bytes: &mut Vec<u8>) {
     let at = random.below(bytes.len());
     let new = *random.pick(b"\"{}[]:,\\0x\n ");

@@ -204,7 +204,8 @@ fn what_an_agent_copes_with_depends_on_its_version_and_on_where_it_stands() {
         let (head, last) = text.trim_end().rsplit_once('\n').expect("lines");
         format!("{head}\n{{\"type\":\"user\",\"uu{last}\n").into_bytes()
     };
-    let table: [(Vec<u8>, &[(u16, FindingEffect)]); 10] = [
+    type Row<'r> = (Vec<u8>, &'r [(u16, FindingEffect)]);
+    let table: [Row<'_>; 10] = [
         (open_end("2.1.112"), &[(101, Coped)]),
         (open_end("2.1.325"), &[(101, Coped)]),
         (open_end("1.0.128"), &[(101, Blocks)]),
@@ -229,12 +230,12 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
     let models = ["claude-opus-4-6", "claude-fable-5-1", "claude-sonnet-4-5", "someone-else"];
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let mut records = Records::new(*random.pick(&["2.1.4", "2.1.42", "2.1.112", "2.1.325"]));
+        let mut records = Records::new(random.pick(&["2.1.4", "2.1.42", "2.1.112", "2.1.325"]));
         records.user("go");
         for turn in 0..1 + random.below(6) {
             let (reply, model) = (format!("m{turn}"), *random.pick(&models));
             if random.chance(40) {
-                records.text(&reply, model, *random.pick(&["\n\n", "\n", " "]));
+                records.text(&reply, model, random.pick(&["\n\n", "\n", " "]));
             }
             if random.chance(50) {
                 records.thinks(&reply, model);
@@ -257,7 +258,7 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
             }
         }
         if random.chance(40) {
-            records.calls("last", *random.pick(&models), "open");
+            records.calls("last", random.pick(&models), "open");
         }
         let bytes = records.bytes();
         let worst = effects(Agent::ClaudeCode, &bytes).into_iter().map(|(_, effect)| effect).max();

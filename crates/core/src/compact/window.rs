@@ -1,4 +1,5 @@
-//! Keeps the first message and the first of the user, and removes a fraction of what follows them.
+//! Keeps the first message and removes a fraction of what follows it. Where instructions come first,
+//! what the user said last stays as well: no history is left without the user.
 //!
 //! The count is rounded down to an even number, as it always was where user and assistant take
 //! turns; then the cut moves to the nearest edge of a unit. If that edge would leave everything in
@@ -80,7 +81,7 @@ struct Cutter<'c> {
     fraction: Fraction,
     /// Something has to go, even if the fraction rounds to nothing.
     must: bool,
-    /// The first message that is still there behind what stays at the beginning.
+    /// The first message that is still there behind message 0.
     from: usize,
     /// The first unit that has not been passed.
     unit: usize,
@@ -93,11 +94,7 @@ impl<'c> Cutter<'c> {
         let count = scene.transcript.draft().messages.len();
         let last = scene.units.iter().rev().find(|unit| unit.hold == Hold::Free);
         let end = last.map_or(0, |unit| unit.messages.end);
-        // Instructions and what the user said first stay, so they do not count.
-        let held = scene.units.iter().take_while(|unit| unit.hold != Hold::Free);
-        let from = held.last().map_or(1, |unit| unit.messages.end.max(1));
-        let from = if from >= count { 1 } else { from };
-        Cutter { units: &scene.units, count, fraction, must, from, unit: 0, end }
+        Cutter { units: &scene.units, count, fraction, must, from: 1, unit: 0, end }
     }
 
     /// Where the next cut falls; `None` if nothing can go.
@@ -131,7 +128,7 @@ impl<'c> Cutter<'c> {
     }
 }
 
-/// The first message, the first of the user and the newest unit stay.
+/// The first message, the newest unit and one message of the user stay.
 fn hold_ends(scene: &mut Scene<'_, '_>) {
     let last = scene.units.len().saturating_sub(1);
     let draft = scene.transcript.draft();
@@ -139,8 +136,11 @@ fn hold_ends(scene: &mut Scene<'_, '_>) {
         let words = |part: &Part<'_>| !matches!(part.kind, Kind::Answer(_));
         message.role.is_user() && draft.parts_of(message).iter().any(words)
     };
-    let asked = draft.messages.iter().position(asks).and_then(|at| unit_at(&scene.units, at));
-    for (at, hold) in [(0, Hold::First), (asked.unwrap_or(0), Hold::First), (last, Hold::End)] {
+    let asked = match draft.messages.first() {
+        Some(first) if asks(first) => None,
+        _ => draft.messages.iter().rposition(asks).and_then(|at| unit_at(&scene.units, at)),
+    };
+    for (at, hold) in [(0, Hold::First), (last, Hold::End), (asked.unwrap_or(0), Hold::Last)] {
         if let Some(unit) = scene.units.get_mut(at)
             && unit.hold == Hold::Free
         {

@@ -113,10 +113,10 @@ impl Speech for BurstSpeech {
             }
             if let BurstEnd::Pressed(left) = &mut self.end {
                 *left = left.saturating_sub(1);
-                if *left == 0 {
-                    if let Some(handle) = self.handle.take() {
-                        handle.press();
-                    }
+                if *left == 0
+                    && let Some(handle) = self.handle.take()
+                {
+                    handle.press();
                 }
             }
             Poll::Ready(Ok(Some(piece)))

@@ -44,11 +44,11 @@ fn has_calls(pieces: &[SentPiece]) -> bool {
 }
 
 fn spent(pieces: &[SentPiece]) -> u64 {
-    let figures = pieces.iter().filter_map(|piece| match piece {
+    let mut figures = pieces.iter().filter_map(|piece| match piece {
         SentPiece::Usage(output) => Some(*output),
         _ => None,
     });
-    figures.last().unwrap_or(1)
+    figures.next_back().unwrap_or(1)
 }
 
 /// A text in so many fragments.
@@ -184,7 +184,7 @@ fn gemini(pieces: &[SentPiece]) -> Vec<String> {
         data(&json!({ "candidates": [{ "content": content, "index": 0 }],
                       "modelVersion": "gemini-test" }))
     };
-    let figures = |output: u64| {
+    let mut figures = |output: u64| {
         json!({ "promptTokenCount": 5, "candidatesTokenCount": output,
                 "totalTokenCount": output + 5 })
     };

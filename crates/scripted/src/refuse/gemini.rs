@@ -174,7 +174,7 @@ fn turns(contents: &[Value]) -> Verdict {
         if answers > 0 && (is_model(content) || open.is_empty()) {
             return Err(Objection::new(ANSWER_TURN));
         }
-        if answers != open.iter().map(self::calls).sum() {
+        if answers != open.iter().map(self::calls).sum::<usize>() {
             return Err(Objection::new(COUNT));
         }
         named(content, open)?;
@@ -205,7 +205,7 @@ fn named(content: &Value, open: &[Value]) -> Verdict {
     let mut called: Vec<String> = open.iter().flat_map(|calls| ids(calls, call_of)).collect();
     called.sort_unstable();
     // Where a call has no id, an answer to it may have any.
-    if called.len() < open.iter().map(calls).sum() {
+    if called.len() < open.iter().map(calls).sum::<usize>() {
         return Ok(());
     }
     let known = |id: &String| called.binary_search(id).is_ok();

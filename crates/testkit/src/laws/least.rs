@@ -1,6 +1,6 @@
 //! A repair changes the least, and writes nothing that a stricter reader refuses.
 
-use foxwedge_core::{Repair, Report, Tail, Wire};
+use foxwedge_core::{Kind, Repair, Report, Tail, Wire};
 use foxwedge_dialect::Reading;
 use serde_json::Value;
 
@@ -30,13 +30,21 @@ pub(super) fn minimal(
     }
     about.extend(repair.edits.iter().map(|edit| edit.message));
     let ids: Vec<&String> = repair.edits.iter().flat_map(|edit| &edit.ids).collect();
+    // An id that was missing on a call is written on its answer as well.
+    let given = repair.edits.iter().any(|edit| edit.code == 204);
     // Half characters are replaced wherever they stand.
     let halves = !draft.body.surrogates.is_empty();
     for (at, message) in draft.messages.iter().enumerate().filter(|_| !halves) {
         let text = message.span.of(draft.source);
+        if fixed.contains(text) {
+            continue;
+        }
+        // Ids may be spelled with escapes.
+        let plain = serde_json::from_str::<Value>(text).unwrap_or_default().to_string();
         let named = about.iter().any(|place| place.abs_diff(at) <= NEAR)
-            || ids.iter().any(|id| text.contains(id.as_str()));
-        if !named && !fixed.contains(text) {
+            || ids.iter().any(|id| plain.contains(id.as_str()))
+            || given && !draft.parts_of(message).iter().all(|part| has_id(&part.kind));
+        if !named {
             let edits = &repair.edits;
             return breach("minimal", format!("[{at}] changed\nedits {edits:?}\nafter {fixed}"));
         }
@@ -48,6 +56,15 @@ pub(super) fn minimal(
         return breach("minimal", format!("{added} messages added\nafter {fixed}"));
     }
     Ok(())
+}
+
+/// Whether a part that should have an id has one.
+fn has_id(kind: &Kind<'_>) -> bool {
+    match kind {
+        Kind::Call(call) => call.id.is_some(),
+        Kind::Answer(answer) => answer.id.is_some(),
+        _ => true,
+    }
 }
 
 /// What is written holds the order that providers ask for in their error texts.

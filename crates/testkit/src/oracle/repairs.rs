@@ -57,8 +57,8 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
     let mut owed = Vec::new();
     for key in keys {
         let calls = matching.calls.iter().filter(|it| Some(key) == it.id.map(|id| (it.family, id)));
-        let mut events: Vec<((usize, usize), Option<String>)> =
-            calls.map(|call| (call.position, None)).collect();
+        let mut events: Vec<((usize, usize), Event)> =
+            calls.map(|call| (call.position, Event::Call)).collect();
         for answer in &matching.answers {
             let (at, part) = answer.position;
             let block = &reading.messages[at].blocks[part];
@@ -70,11 +70,12 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
                 Layout::Chat | Layout::Items => serde_json::json!([block.value]),
             };
             let told = inventory(dialect, &list).answers;
-            // What has an odd form is told in another one.
             let plain = ["content", "output"].iter().any(|key| text(block.body, key).is_some());
-            let real = plain && !told.is_empty();
-            if real {
-                events.push((answer.position, Some(told.concat())));
+            match (told.is_empty(), plain) {
+                (true, _) => {}
+                (false, true) => events.push((answer.position, Event::Answer(told.concat()))),
+                // What has an odd form is told in another one.
+                (false, false) => events.push((answer.position, Event::OddAnswer)),
             }
         }
         events.sort();
@@ -82,8 +83,9 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
         let mut texts = Vec::new();
         for (_, event) in events {
             match event {
-                None => open += 1,
-                Some(told) => {
+                Event::Call => open += 1,
+                Event::OddAnswer => open = open.saturating_sub(1),
+                Event::Answer(told) => {
                     matched += usize::from(open > 0);
                     open = open.saturating_sub(1);
                     texts.push(told);
@@ -95,4 +97,14 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
         }
     }
     owed
+}
+
+/// What happens to one id, in order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Call,
+    /// An answer in words that can be found again.
+    Answer(String),
+    /// An answer that says something in another form.
+    OddAnswer,
 }

@@ -80,7 +80,8 @@ fn messages() -> Vec<Row> {
             _ => "messages",
         };
         let request = |more: &str| format!(r#"{{"{list}":[]{more}}}"#);
-        rows.push(row(314, dialect, dialect, &request(""), &request(r#","model":"m""#)));
+        rows.push(row(314, dialect, dialect, "[]", &request("")));
+        rows.push(row(314, dialect, dialect, "u", &request(r#","model":"m""#)));
     }
     rows
 }
