@@ -230,12 +230,14 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
     let models = ["claude-opus-4-6", "claude-fable-5-1", "claude-sonnet-4-5", "someone-else"];
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        let mut records = Records::new(random.pick(&["2.1.4", "2.1.42", "2.1.112", "2.1.325"]));
+        let version = *random.pick(&["2.1.4", "2.1.42", "2.1.112", "2.1.325"]);
+        let mut records = Records::new(version);
         records.user("go");
         for turn in 0..1 + random.below(6) {
             let (reply, model) = (format!("m{turn}"), *random.pick(&models));
             if random.chance(40) {
-                records.text(&reply, model, random.pick(&["\n\n", "\n", " "]));
+                let blank = *random.pick(&["\n\n", "\n", " "]);
+                records.text(&reply, model, blank);
             }
             if random.chance(50) {
                 records.thinks(&reply, model);
@@ -258,7 +260,8 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
             }
         }
         if random.chance(40) {
-            records.calls("last", random.pick(&models), "open");
+            let model = *random.pick(&models);
+            records.calls("last", model, "open");
         }
         let bytes = records.bytes();
         let worst = effects(Agent::ClaudeCode, &bytes).into_iter().map(|(_, effect)| effect).max();

@@ -184,7 +184,7 @@ fn gemini(pieces: &[SentPiece]) -> Vec<String> {
         data(&json!({ "candidates": [{ "content": content, "index": 0 }],
                       "modelVersion": "gemini-test" }))
     };
-    let mut figures = |output: u64| {
+    let figures = |output: u64| {
         json!({ "promptTokenCount": 5, "candidatesTokenCount": output,
                 "totalTokenCount": output + 5 })
     };
