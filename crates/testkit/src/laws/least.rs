@@ -43,7 +43,7 @@ pub(super) fn minimal(
         let plain = serde_json::from_str::<Value>(text).unwrap_or_default().to_string();
         let named = about.iter().any(|place| place.abs_diff(at) <= NEAR)
             || ids.iter().any(|id| plain.contains(id.as_str()))
-            || given && !draft.parts_of(message).iter().all(|part| has_id(&part.kind));
+            || given && draft.parts_of(message).iter().any(|part| is_answer(&part.kind));
         if !named {
             let edits = &repair.edits;
             return breach("minimal", format!("[{at}] changed\nedits {edits:?}\nafter {fixed}"));
@@ -58,13 +58,8 @@ pub(super) fn minimal(
     Ok(())
 }
 
-/// Whether a part that should have an id has one.
-fn has_id(kind: &Kind<'_>) -> bool {
-    match kind {
-        Kind::Call(call) => call.id.is_some(),
-        Kind::Answer(answer) => answer.id.is_some(),
-        _ => true,
-    }
+fn is_answer(kind: &Kind<'_>) -> bool {
+    matches!(kind, Kind::Answer(_))
 }
 
 /// What is written holds the order that providers ask for in their error texts.
