@@ -7,6 +7,7 @@
 //! at work, is a branch and gets a session of its own. Nothing here knows a provider or a store.
 
 mod names;
+mod keys;
 mod query;
 mod tips;
 mod replies;
@@ -21,9 +22,9 @@ use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
 };
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::config::{self, Busy};
+use keys::{key, owner_key, reply_key};
 use replies::{Found, Replies};
 use tips::{Node, Tips};
 
@@ -488,21 +489,6 @@ impl State {
             self.tips.retain(|node| sessions.contains_key(&node.session));
         }
     }
-}
-
-/// Half of a digest tells a million conversations apart.
-fn key(value: u128) -> u64 {
-    value as u64
-}
-
-/// Tells owners apart.
-fn owner_key(owner: &str) -> u64 {
-    xxh3_64_with_seed(owner.as_bytes(), 0)
-}
-
-/// Replies that clients continue by their id are found by it, each client its own.
-fn reply_key(id: &str, scope: u128) -> u64 {
-    xxh3_64_with_seed(id.as_bytes(), key(scope)) ^ 0x5245_504c_5953_4944
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
         conserving(case, &value, &fixed)?;
         least::ordered(case, &value, &fixed)?;
     }
-    least::minimal(&reading, &report, &repair, &fixed)?;
+    least::minimal(case, &reading, &report, &repair, &fixed)?;
     honest(case, &value, &fixed)?;
     prefix_stable(case, &reading, &value)
 }

@@ -1,6 +1,6 @@
 //! A repair changes the least, and writes nothing that a stricter reader refuses.
 
-use foxwedge_core::{Kind, Repair, Report, Tail, Wire};
+use foxwedge_core::{Kind, Repair, Report, Tail, Unanswered, Wire};
 use foxwedge_dialect::Reading;
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ const NEAR: usize = 3;
 /// about its place or one near it, or about an id that it holds. And no more messages are added
 /// than edits say.
 pub(super) fn minimal(
+    case: &Case,
     reading: &Reading<'_>,
     report: &Report,
     repair: &Repair<'_>,
@@ -40,9 +41,11 @@ pub(super) fn minimal(
             continue;
         }
         // Ids may be spelled with escapes.
-        let plain = serde_json::from_str::<Value>(text).unwrap_or_default().to_string();
+        let value = serde_json::from_str::<Value>(text).unwrap_or_default();
         let named = about.iter().any(|place| place.abs_diff(at) <= NEAR)
-            || ids.iter().any(|id| plain.contains(id.as_str()))
+            // Whoever wants whole turns removed loses all of a turn, however long it is.
+            || case.policy.unanswered == Unanswered::DropTurn
+            || ids.iter().any(|id| says(&value, id))
             || given && draft.parts_of(message).iter().any(|part| is_answer(&part.kind));
         if !named {
             let edits = &repair.edits;
@@ -56,6 +59,16 @@ pub(super) fn minimal(
         return breach("minimal", format!("{added} messages added\nafter {fixed}"));
     }
     Ok(())
+}
+
+/// Whether a string somewhere in a value holds a text.
+fn says(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(string) => string.contains(text),
+        Value::Array(list) => list.iter().any(|item| says(item, text)),
+        Value::Object(fields) => fields.values().any(|field| says(field, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn is_answer(kind: &Kind<'_>) -> bool {
