@@ -30,7 +30,10 @@ export async function read({ version, stream }) {
     if (kind === "tool_call_update" && version === 1) insist(id in calls, `the call ${id} never began`);
     if (kind.startsWith("tool_call") && status !== undefined) {
       const over = ["completed", "failed", "cancelled"].includes(calls[id]);
-      insist(!over, `the call ${id} goes on after it was ${calls[id]}`);
+      // What was told as failed may turn out to have been denied, or handed over to a person.
+      const now = update._meta?.foxwedge?.status;
+      const corrected = calls[id] !== "completed" && ["denied", "handed_over"].includes(now);
+      insist(!over || corrected, `the call ${id} goes on after it was ${calls[id]}`);
       calls[id] = status;
     }
   }

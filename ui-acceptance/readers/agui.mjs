@@ -31,6 +31,14 @@ export async function read({ reader, stream, piece }) {
       insist(calls[event.toolCallId] === null, `the call ${event.toolCallId} is answered twice, or never began`);
       calls[event.toolCallId] = event.metadata.status;
     }
+    // What was told as failed may turn out to have been denied.
+    if (event.type === "CUSTOM" && event.name === "foxwedge.tool-status") {
+      const { toolCallId, status } = event.value;
+      if (["failed", "interrupted", "denied"].includes(calls[toolCallId])) {
+        insist(["denied", "handed_over"].includes(status), `the call ${toolCallId} goes on as ${status}`);
+        calls[toolCallId] = status;
+      }
+    }
   }
   for (const [id, status] of Object.entries(calls)) {
     insist((status === null) === waits.has(id), `the call ${id} is ${status === null ? "not answered" : "answered"}`);
