@@ -5,6 +5,7 @@ use std::{
     fs::{self, File},
     io::{self, Read, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,11 @@ const LIST: &str = "list";
 const WORK: &str = "work";
 /// A list is not longer than that.
 const LONGEST: u64 = 1 << 20;
+/// A folder whose list is still empty after that was left by somebody who is gone; before that,
+/// somebody may be about to lock it.
+const UNFINISHED: Duration = Duration::from_secs(600);
+/// So often a folder that another process removed in the same moment is made again.
+const TRIES: usize = 16;
 
 /// Files and folders that were made for one process. Dropping it removes them.
 #[derive(Debug)]
@@ -51,8 +57,11 @@ impl Litter {
         private(&own)?;
         let listed = Listed::default();
         let list = create(&own.join(LIST)).inspect_err(|_| remove(&own, &listed))?;
-        list.try_lock()?;
-        Ok(Litter { own, list, listed })
+        // Whoever sweeps may hold it for a moment, to see that it is new.
+        list.lock()?;
+        let mut litter = Litter { own, list, listed };
+        litter.note()?;
+        Ok(litter)
     }
 
     /// The folder to work in, without links in its path: the one that is named, or a private one.
@@ -76,12 +85,19 @@ impl Litter {
         if path.exists() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        if let Some(folder) = path.parent() {
-            self.make(folder)?;
-        }
         self.listed.files.push(path.to_owned());
-        self.note()?;
-        create(path)?.write_all(text.as_bytes())
+        let mut tries = 0;
+        let mut file = loop {
+            tries += 1;
+            let made = path.parent().map_or(Ok(()), |folder| self.make(folder));
+            self.note()?;
+            match made.and_then(|()| create(path)) {
+                // Another process has removed a folder that it had made, since it was empty.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => (),
+                file => break file?,
+            }
+        };
+        file.write_all(text.as_bytes())
     }
 
     /// An agent writes about a session by itself: `NAME.jsonl` and `NAME` in some folder of this one.
@@ -150,6 +166,10 @@ fn abandoned(own: &Path) -> io::Result<Litter> {
     list.try_lock()?;
     let mut text = String::new();
     Read::take(&mut list, LONGEST).read_to_string(&mut text)?;
+    let age = list.metadata()?.modified()?.elapsed().unwrap_or_default();
+    if text.is_empty() && age < UNFINISHED {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
     let listed = serde_json::from_str(&text).unwrap_or_default();
     Ok(Litter { own: own.to_owned(), list, listed })
 }
@@ -280,5 +300,56 @@ mod tests {
         drop(lives);
         assert!(!base.join("x").exists());
         Ok(())
+    }
+
+    #[test]
+    fn nothing_that_is_being_made_is_swept_away() -> io::Result<()> {
+        let mut outer = Litter::new()?;
+        let base = outer.folder(None)?;
+        // Between the folder and its lock.
+        let young = base.join(format!("{BEGINNING}young"));
+        private(&young)?;
+        create(&young.join(LIST))?;
+        sweep_in(&base);
+        assert!(young.exists());
+        let old = std::time::SystemTime::now() - UNFINISHED;
+        File::options().write(true).open(young.join(LIST))?.set_modified(old)?;
+        sweep_in(&base);
+        assert!(!young.exists());
+
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    sweep_in(&base);
+                }
+            });
+            let made = (0..500).try_for_each(|_| {
+                let folder = Litter::in_folder(&base)?.folder(None)?;
+                // It was there until its owner left.
+                if folder.exists() { Err(io::Error::other("it stays")) } else { Ok(()) }
+            });
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            made
+        })
+    }
+
+    #[test]
+    fn two_that_share_a_folder_do_not_remove_it_under_each_other() -> io::Result<()> {
+        let mut outer = Litter::new()?;
+        let base = outer.folder(None)?;
+        let both = |name: &'static str| {
+            let base = &base;
+            move || {
+                (0..300).try_for_each(|_| {
+                    Litter::in_folder(base)?.write(&base.join(format!("a/b/{name}")), "1")
+                })
+            }
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(both("other"));
+            both("one")()?;
+            other.join().map_err(|_| io::Error::other("the other one panicked"))?
+        })
     }
 }

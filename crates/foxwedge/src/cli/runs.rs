@@ -21,6 +21,9 @@ pub(crate) struct FollowArgs {
     /// Whose stream it is
     #[arg(long, value_name = "AGENT", default_value = "auto")]
     pub(crate) from: From,
+    /// One more tool that asks a person: an error of it is a hand-over, not a failure
+    #[arg(long = "interactive", value_name = "TOOL")]
+    pub(crate) interactive: Vec<String>,
     /// Keep the run in this store: a file, or postgres://… [env: FOXWEDGE_STORE]
     #[arg(long, value_name = "URL", help_heading = "Store", conflicts_with = "no_store")]
     pub(crate) store: Option<String>,

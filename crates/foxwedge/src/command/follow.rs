@@ -18,7 +18,7 @@ mod stream;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use foxwedge_run::{Id, Outcome, follow::Source};
+use foxwedge_run::{Id, Outcome, Settings, follow::Source};
 
 use self::{
     feed::Feed,
@@ -64,11 +64,12 @@ async fn follow(args: FollowArgs, input: Input) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    let feed = Feed::new(source(args.from), run.into());
+    let settings = settings(&args);
+    let feed = Feed::new(source(args.from), run.into(), settings.clone());
     let session = args.session.as_deref().map(Id::from);
     let teller = Teller::new(args.telling, args.frames, session.clone());
     let shown = input.shown.clone();
-    let mut stream = Stream::new(feed, keeper, teller, session)?;
+    let mut stream = Stream::new(feed, keeper, teller, session, settings)?;
     let demanded = stream.stop_requests().demanded();
     let end = tokio::select! {
         end = stream.run(input) => end,
@@ -82,6 +83,13 @@ async fn follow(args: FollowArgs, input: Input) -> anyhow::Result<ExitCode> {
     let end = end?;
     told?;
     tell(&args, &shown, &stream, end)
+}
+
+/// The usual settings, and the tools that ask a person here.
+fn settings(args: &FollowArgs) -> Settings {
+    let mut settings = Settings::default();
+    settings.interactive.extend(args.interactive.iter().map(|tool| Id::from(tool.as_str())));
+    settings
 }
 
 fn source(from: From) -> Option<Source> {

@@ -149,14 +149,16 @@ impl Backups {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = entry.file_name();
-            let half = match path.extension().and_then(|extension| extension.to_str()) {
+            let is_half = || match path.extension().and_then(|extension| extension.to_str()) {
                 Some("bak") => !path.with_extension("json").exists(),
                 Some("new") => true,
                 _ => false,
             };
-            if half
+            // Asked once more: it may have finished, and ended, between the first two questions.
+            if is_half()
                 && let Some(process) = name.to_str().and_then(maker)
                 && is_dead(process, &path)
+                && is_half()
             {
                 let _ = fs::remove_file(path);
             }

@@ -196,6 +196,35 @@ fn every_end_of_a_call_looks_as_its_standard_says() {
 }
 
 #[test]
+fn a_call_that_was_denied_after_all_is_told_so_once_more() {
+    let tool = ToolRef { call: Id::from("a"), turn: 1 };
+    let (reason, content) = (None, Json::string("words"));
+    let (failed, denied) = (Status::Failed, Status::Denied);
+    let changes = [
+        Change::ToolSettled {
+            tool: tool.clone(),
+            status: failed,
+            reason,
+            content: content.clone(),
+        },
+        Change::ToolCorrected {
+            tool: tool.clone(),
+            status: denied,
+            reason,
+            content: content.clone(),
+        },
+        Change::ToolCorrected { tool, status: denied, reason, content },
+    ];
+    for (format, options) in voices() {
+        let before = encode(format, &options, &changes[..1]).len();
+        let frames = encode(format, &options, &changes);
+        assert_eq!(frames.len(), before + 1, "{format:?}");
+        let behind = |frame: &&Frame| frame.data.contains(r#""status":"denied""#);
+        assert_eq!(frames.iter().filter(behind).count(), 1, "{frames:?}");
+    }
+}
+
+#[test]
 fn an_encoder_speaks_for_one_run() {
     let other = Id::from("other");
     let foreign = Effect::Show { run: other.clone(), change: text("x") };

@@ -8,3 +8,4 @@ mod claude;
 mod others;
 mod hostile;
 mod machine;
+mod denials;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foxwedge_run::{
-    Body, Event, Id,
+    Body, Event, Id, Settings,
     follow::{Exit, Follower, Source, detect},
 };
 
@@ -19,6 +19,7 @@ const KIND: usize = 60;
 /// Follows an agent's lines.
 pub(super) struct Feed {
     run: Id,
+    settings: Settings,
     state: State,
     line: u64,
     pub(super) tally: Tally,
@@ -42,9 +43,9 @@ struct Following {
 }
 
 impl Following {
-    fn new(source: Source, run: &Id) -> Following {
+    fn new(source: Source, run: &Id, settings: &Settings) -> Following {
         let sorter = match source {
-            Source::Events => Some(Sorter::new()),
+            Source::Events => Some(Sorter::new(settings.clone())),
             Source::ClaudeCode | Source::Codex | Source::GeminiCli => None,
         };
         Following { follower: Follower::new(source, run.clone()), sorter }
@@ -67,12 +68,13 @@ pub(super) struct Tally {
 
 impl Feed {
     /// Follows lines of one source, or of whichever it turns out to be.
-    pub(super) fn new(source: Option<Source>, run: Id) -> Feed {
+    pub(super) fn new(source: Option<Source>, run: Id, settings: Settings) -> Feed {
         let state = match source {
-            Some(source) => State::Following(Box::new(Following::new(source, &run))),
+            Some(source) => State::Following(Box::new(Following::new(source, &run, &settings))),
             None => State::Undecided { held: Vec::new(), bytes: 0 },
         };
-        Feed { run, state, line: 0, tally: Tally::default(), warnings: Warnings::default() }
+        let (tally, warnings) = (Tally::default(), Warnings::default());
+        Feed { run, settings, state, line: 0, tally, warnings }
     }
 
     /// Whether anybody knows whose lines they are.
@@ -139,7 +141,7 @@ impl Feed {
                 }
                 let Some(source) = source else { return Vec::new() };
                 let held = std::mem::take(held);
-                let mut following = Following::new(source, &self.run);
+                let mut following = Following::new(source, &self.run, &self.settings);
                 let told = held.iter().flat_map(|text| following.follower.line(text)).collect();
                 self.state = State::Following(Box::new(following));
                 told

@@ -11,8 +11,8 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    pub(super) fn new() -> Sorter {
-        Sorter { machine: Session::new(Settings::default()) }
+    pub(super) fn new(settings: Settings) -> Sorter {
+        Sorter { machine: Session::new(settings) }
     }
 
     /// When something comes out although nothing comes in.
@@ -66,7 +66,7 @@ mod tests {
             r#"{"type":"run-ended","runId":"r","seq":5}"#,
         ];
         let events = lines.iter().filter_map(|line| wire::read(line).ok()).collect();
-        let (mut sorter, mut warnings) = (Sorter::new(), Warnings::default());
+        let (mut sorter, mut warnings) = (Sorter::new(Settings::default()), Warnings::default());
         let mut sorted = sorter.sort(0, events, &mut warnings);
         assert_eq!((sorted.len(), sorter.deadline()), (3, Some(2_000)));
         sorted.extend(sorter.sort(2_000, Vec::new(), &mut warnings));

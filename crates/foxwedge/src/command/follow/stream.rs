@@ -74,6 +74,7 @@ impl Stream {
         keeper: Option<Keeper>,
         teller: Teller,
         session: Option<Id>,
+        settings: Settings,
     ) -> anyhow::Result<Stream> {
         Ok(Stream {
             feed,
@@ -82,7 +83,7 @@ impl Stream {
             heard: true,
             stop: Stop::listen().context("Ctrl-C cannot be heard")?,
             session,
-            machine: Session::new(Settings::default()),
+            machine: Session::new(settings),
             clock: Clock::new(),
             source: SourceClock::default(),
             effects: Vec::new(),

@@ -347,7 +347,11 @@ fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
                 insist(first != began, complain("a call begins once, and first"))?;
                 let ended = ["completed", "failed", "cancelled"];
                 let status = calls.entry(id.to_owned()).or_default();
-                insist(!ended.contains(&status.as_str()), complain("the call is over"))?;
+                // Only a denial that becomes known later corrects what was said.
+                let corrected = update["_meta"]["foxwedge"]["status"].as_str();
+                let corrects = matches!(corrected, Some("denied" | "handed_over"));
+                let is_over = ended.contains(&status.as_str());
+                insist(!is_over || corrects, complain("the call is over"))?;
                 if let Some(now) = update["status"].as_str() {
                     let known = ["pending", "in_progress", "completed", "failed"].contains(&now);
                     insist(known || version == Acp::V2, complain("no such status"))?;

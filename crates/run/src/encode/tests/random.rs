@@ -37,7 +37,7 @@ impl Dice {
 }
 
 fn change(dice: &mut Dice) -> Change {
-    match dice.below(48) {
+    match dice.below(50) {
         0 => Change::RunStarted { epoch: 2, at: Some(u64::MAX), started: Started::default() },
         1 => ended(dice),
         2..=4 => Change::StepStarted { turn: dice.below(3) as u32 },
@@ -87,6 +87,12 @@ fn change(dice: &mut Dice) -> Change {
             id: (dice.below(2) == 0).then(|| name(dice)),
             content: json(dice),
         }),
+        47..=48 => Change::ToolCorrected {
+            tool: tool(dice),
+            status: dice.one(&[Status::Denied, Status::HandedOver]),
+            reason: None,
+            content: json(dice),
+        },
         _ => Change::Problem(problem(dice)),
     }
 }
