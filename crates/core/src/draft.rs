@@ -314,7 +314,8 @@ pub struct Call<'a> {
     pub arguments: Arguments,
     /// Carries a thought signature.
     pub signed: bool,
-    /// Says of which type it is, where the format asks for that; a tool search says who runs it.
+    /// Says of which type it is, where the format asks for that; a tool search says who runs it; the
+    /// model waits for the output of a Responses call.
     pub typed: bool,
 }
 

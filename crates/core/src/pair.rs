@@ -6,7 +6,7 @@
 //! [`Fate`] says where it was found. A reused id shadows older calls of the same id, unless the
 //! newer calls have their answers already. Calls that the provider runs itself are not paired.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use crate::{
     draft::{Call, Draft, Family, Kind, Layout, Output, Role, Wire},
@@ -285,16 +285,83 @@ pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
 
 /// A real answer beats a placeholder and one that says nothing, wherever it stands.
 pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
+    let mut waiting: Option<HashMap<Key<'_>, HollowCalls>> = None;
     for second in 0..pairing.answers.len() {
         let Fate::Duplicate(call) = pairing.answers[second].fate else { continue };
         let Some(first) = pairing.calls[call].answer else { continue };
         let (old, new) = (pairing.answers[first], pairing.answers[second]);
-        if !replaces(draft, old.part, new.part) {
+        if replaces(draft, old.part, new.part) {
+            pairing.answers[first].fate = Fate::Duplicate(call);
+            join(draft, pairing, call, second);
             continue;
         }
-        pairing.answers[first].fate = Fate::Duplicate(call);
-        join(draft, pairing, call, second);
+        if is_hollow(draft, new.part) {
+            continue;
+        }
+        // Another call of the id may have got no more than a placeholder.
+        let waiting = waiting.get_or_insert_with(|| hollow_calls(draft, pairing));
+        let key = answer_key(draft, new.part);
+        let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
+        if let Some(hollow) = calls.nearest(pairing, new.message) {
+            take_place(draft, pairing, hollow, call, second);
+        }
     }
+}
+
+/// Calls of one key whose answer says nothing.
+#[derive(Default)]
+struct HollowCalls {
+    calls: Vec<usize>,
+    /// How many of them were passed.
+    passed: usize,
+    /// Those that were passed and not given away.
+    open: Vec<usize>,
+}
+
+impl HollowCalls {
+    /// Takes the last one before a message. Messages have to come in order.
+    fn nearest(&mut self, pairing: &Pairing, message: usize) -> Option<usize> {
+        let rest = self.calls.get(self.passed..).unwrap_or(&[]);
+        let before = rest.iter().take_while(|&&call| pairing.calls[call].message < message);
+        let count = before.count();
+        self.open.extend(rest.iter().take(count));
+        self.passed += count;
+        self.open.pop()
+    }
+}
+
+/// Calls whose answer says nothing, by their key.
+fn hollow_calls<'d>(draft: &'d Draft<'_>, pairing: &Pairing) -> HashMap<Key<'d>, HollowCalls> {
+    let mut calls: HashMap<Key<'d>, HollowCalls> = HashMap::new();
+    for (index, call) in pairing.calls.iter().enumerate() {
+        let answer = call.answer.map(|answer| pairing.answers[answer].part);
+        let key = call_key(draft, call.part);
+        if let (Some(_), Some(key)) = (answer.filter(|&part| is_hollow(draft, part)), key) {
+            calls.entry(key).or_default().calls.push(index);
+        }
+    }
+    calls
+}
+
+/// A real answer takes the place of the one that says nothing. Inside one turn, the real answers of
+/// the id stay in the order of its calls.
+fn take_place(draft: &Draft<'_>, pairing: &mut Pairing, hollow: usize, last: usize, answer: usize) {
+    // Calls of a turn that are looked at.
+    const CALLS: usize = 64;
+    let Some(first) = pairing.calls[hollow].answer else { return };
+    pairing.answers[first].fate = Fate::Duplicate(hollow);
+    let mut call = hollow;
+    if pairing.calls[hollow].group == pairing.calls[last].group {
+        let key = call_key(draft, pairing.calls[hollow].part);
+        for next in (hollow + 1..=last).take(CALLS) {
+            let same = call_key(draft, pairing.calls[next].part) == key;
+            if let Some(moved) = pairing.calls[next].answer.filter(|_| same) {
+                join(draft, pairing, call, moved);
+                call = next;
+            }
+        }
+    }
+    join(draft, pairing, call, answer);
 }
 
 /// Whether a second answer to a call takes the place of the first.

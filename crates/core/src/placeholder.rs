@@ -113,36 +113,99 @@ pub fn interrupted(name: Option<&str>) -> Missing {
 }
 
 /// Whether an answer's content (raw JSON) is a placeholder, ours or one that known agents write:
-/// a real answer beats it. Mentioning such words is not enough: the text has to begin with them
-/// and hold little else.
+/// a real answer beats it. Mentioning such words is not enough: they have to begin the only text
+/// that the content holds.
 pub fn is_placeholder(raw: &str) -> bool {
+    // Escapes may make a short text six times as long.
     const LONGEST: usize = 600;
-    const KNOWN: [&str; 10] = [
+    if raw.len() > LONGEST * 6 {
+        return false;
+    }
+    let mut texts = said(raw);
+    let (Some(text), None) = (texts.next(), texts.next()) else { return false };
+    text.len() <= LONGEST && is_known(&text)
+}
+
+/// Words that agents and libraries write in place of a result that is not there.
+fn is_known(text: &str) -> bool {
+    const BEGINNINGS: [&str; 13] = [
         "[foxwedge] ",
-        "[Tool execution was interrupted]",
-        "[Tool call interrupted",
+        // Claude Code.
         "[Request interrupted by user",
-        "No result provided",
+        "[Tool call interrupted",
+        "[Tool result missing due to internal error]",
+        "[Tool use interrupted]",
+        // LiteLLM.
+        "[System: Tool execution skipped/interrupted by user.",
+        // opencode, Kilo, Roo Code.
+        "[Tool execution was interrupted]",
         "Tool execution was interrupted",
         "Tool execution aborted",
         "Tool execution was skipped due to",
         "Task was interrupted before this tool call",
         "Context condensation triggered. Tool execution deferred.",
+        // Crush and others.
+        "No result was recorded for this tool call",
     ];
-    if raw == "\"aborted\"" {
-        return true;
-    }
-    // The first string that is neither a key nor a type is what the answer says.
-    let says = raw.split('"').skip(1).step_by(2).find(|text| !is_field(text)).unwrap_or("");
-    raw.len() <= LONGEST && KNOWN.iter().any(|words| says.starts_with(words))
+    // pi; Codex.
+    const WHOLE: [&str; 2] = ["No result provided", "aborted"];
+    // deepagents: the name and the id of the call stand in between.
+    let superseded = text.starts_with("Tool call ")
+        && text.ends_with("was cancelled - another message came in before it could be completed.");
+    superseded || WHOLE.contains(&text) || BEGINNINGS.iter().any(|words| text.starts_with(words))
 }
 
-/// Words of the formats themselves, in front of what an answer says.
-fn is_field(text: &str) -> bool {
-    matches!(
-        text,
-        "type" | "text" | "error" | "output" | "result" | "content" | "input_text" | "output_text"
-    )
+/// The texts in an answer's content (raw JSON) that say something: strings that are neither keys
+/// nor types.
+fn said(raw: &str) -> impl Iterator<Item = String> {
+    let mut rest = raw;
+    let mut of_type = false;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, inside) = rest.split_once('"')?;
+            let (string, behind) = string_end(inside)?;
+            rest = behind;
+            if rest.trim_start().starts_with(':') {
+                of_type = plain(string) == "type";
+            } else if !std::mem::take(&mut of_type) && !string.is_empty() {
+                return Some(plain(string));
+            }
+        }
+    })
+}
+
+/// Parts raw JSON behind an opening quote at the closing one.
+fn string_end(inside: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let end = inside.find(|c: char| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    })?;
+    Some((inside.get(..end)?, inside.get(end + 1..)?))
+}
+
+/// A string without its escapes; those of unusual characters may become another character.
+fn plain(string: &str) -> String {
+    let mut text = String::with_capacity(string.len());
+    let mut rest = string;
+    while let Some((before, escape)) = rest.split_once('\\') {
+        text.push_str(before);
+        let mut characters = escape.chars();
+        match characters.next() {
+            Some('u') => {
+                let code = escape.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                text.push(code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
+                rest = escape.get(5..).unwrap_or("");
+                continue;
+            }
+            Some('n' | 'r' | 't' | 'b' | 'f') => text.push(' '),
+            other => text.extend(other),
+        }
+        rest = characters.as_str();
+    }
+    text.push_str(rest);
+    text
 }
 
 /// Text put between an answer and a user message where a provider wants an assistant in between.
@@ -348,6 +411,27 @@ mod tests {
             (r#"[{"type":"text","text":"[Tool execution was interrupted]"}]"#, true),
             (r#"{"error":"No result provided"}"#, true),
             (r#""aborted""#, true),
+            (r#"  "[Tool use interrupted]" "#, true),
+            (r#"[{"text":"\u005bTool use\u0020interrupted]","type":"text"}]"#, true),
+            (
+                r#""[System: Tool execution skipped\/interrupted by user. No result provided for tool 'f'.]""#,
+                true,
+            ),
+            (
+                r#""Tool call f with id \"x\" was cancelled - another message came in before it could be completed.""#,
+                true,
+            ),
+            (
+                r#"[{"stdout":"Tool execution aborted","stderr":"","outcome":{"type":"exit"}}]"#,
+                true,
+            ),
+            (r#""No result provided by the index for `fox`""#, false),
+            (r#"[{"type":"text","text":"No result provided"},{"type":"text","text":"7"}]"#, false),
+            (r#"{"No result provided":"7"}"#, false),
+            (
+                r#""the call was cancelled - another message came in before it could be completed.""#,
+                false,
+            ),
             (r#""grep: run.rs:3: Tool execution aborted""#, false),
             (r#"[{"type":"text","text":"the log says: Tool execution aborted"}]"#, false),
             (r#""the run was aborted""#, false),

@@ -56,8 +56,6 @@ pub struct Repair<'a> {
     pub after: Report,
     /// What later rounds cost, where a file has to be read again to be repaired to the end.
     pub later: RepairLosses,
-    /// How many blocks of reasoning the repair took out, for whatever reason.
-    pub thinking_removed: usize,
     changed: bool,
 }
 
@@ -203,7 +201,6 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
     }
     let after = after.unwrap_or_else(|| before.clone());
     Repair {
-        thinking_removed: work.thinking_removed(),
         changed: work.changed || !work.edits.is_empty(),
         slots: work.slots,
         edits: work.edits,
@@ -225,7 +222,6 @@ fn untouched<'a>(report: Report) -> Repair<'a> {
         before: report.clone(),
         after: report,
         later: RepairLosses::default(),
-        thinking_removed: 0,
         changed: false,
     }
 }

@@ -10,10 +10,12 @@ use foxwedge_core::{
 };
 use serde_json::Value;
 
-use crate::{Random, history, spelled};
+use crate::{Random, damaged_history, spelled};
 
 mod judge;
 mod least;
+mod needed;
+mod written;
 mod shrink;
 pub mod mutations;
 pub mod compaction;
@@ -111,7 +113,7 @@ impl Case {
     /// The document of this case.
     pub fn document(&self) -> String {
         let mut random = Random::new(self.seed);
-        let value: Value = history(&mut random, self.wire.name(), self.size);
+        let value: Value = damaged_history(&mut random, self.wire.name(), self.size);
         let text = spelled(&mut random, &value);
         // Half a character, as a cut in the middle of an emoji leaves it.
         if random.chance(4) {

@@ -21,7 +21,8 @@ pub mod runs;
 pub use counter::Bytes;
 pub use dialect::DIALECTS;
 pub use generate::{
-    PLACEHOLDERS, SessionFile, answer, history, long, session_file, sound_history, spelled,
+    PLACEHOLDERS, SessionFile, accepted_history, answer, damaged_history, history, long,
+    session_file, sound_history, spelled,
 };
 pub use mutate::mutate;
 pub use mutate_sessions::mutated_session;

@@ -83,7 +83,7 @@ fn fixed(agent: Agent, bytes: &[u8]) -> (Vec<u8>, usize, Vec<(u16, &'static str)
         let mut out = Vec::new();
         rewritten.write_to(&mut out).expect("written");
         let edits = repair.edits.iter().map(|edit| (edit.code, edit.strategy.name())).collect();
-        (out, repair.thinking_removed, edits)
+        (out, repair.losses(session.draft()).thinking_blocks_removed, edits)
     })
 }
 

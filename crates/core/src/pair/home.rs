@@ -29,11 +29,11 @@ pub(super) fn answer(draft: &Draft<'_>, pairing: &mut Pairing) -> Vec<usize> {
         }
         let before = open.len();
         by_id(draft, pairing, group, first..next, &mut open);
-        if pairing.groups[group].messages.len() > 1 {
-            nearest(draft, pairing, group);
-        }
         if open.len() > before {
             without_id(draft, pairing, group, &mut open, before);
+        }
+        if pairing.groups[group].messages.len() > 1 {
+            nearest(draft, pairing, group);
         }
     }
     open.extend(next..pairing.answers.len());

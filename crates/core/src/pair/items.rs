@@ -1,4 +1,5 @@
-//! Items of the Responses format: tools that the provider runs itself, and tool searches.
+//! Items of the Responses format: tools that the provider runs itself, tool searches, and calls
+//! that the model does not wait for.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,12 +39,16 @@ impl<'d> Hosted<'d> {
         hosted
     }
 
-    /// A search that does not say who runs it, and has no output: it may be the provider's.
+    /// A call without an output that nobody has to answer now: a search that does not say who runs
+    /// it may be the provider's, and the output of an asynchronous call comes when it comes.
     pub(super) fn runs(&self, call: &Call<'_>) -> bool {
-        let Some(answered) = &self.answered else { return false };
-        call.family == Family::ToolSearch
-            && !call.typed
-            && call.id.as_deref().is_none_or(|id| !answered.contains(id))
+        let Some(answered) = self.answered.as_ref().filter(|_| !call.typed) else { return false };
+        let open = call.id.as_deref().map(|id| !answered.contains(id));
+        match call.family {
+            Family::ToolSearch => open.unwrap_or(true),
+            Family::Function | Family::Custom => open.unwrap_or(false),
+            _ => false,
+        }
     }
 
     /// An output under the id of a call that the provider runs.

@@ -65,10 +65,11 @@ pub(super) fn relocate<'a>(
             slots.push(slot);
         }
         at += 1;
-        // The end of a turn: here its answers belong, in the order of its calls if any is new.
+        // The end of a turn: here its answers belong. Those that are there keep their order.
         while pairing.groups.get(group).is_some_and(|turn| turn.messages.end == at) {
             let turn = &pairing.groups[group];
-            let received = std::mem::take(&mut receives[group]);
+            let mut received = std::mem::take(&mut receives[group]);
+            received.sort_by_key(|(call, _)| *call);
             group += 1;
             if received.is_empty() {
                 continue;
@@ -80,10 +81,17 @@ pub(super) fn relocate<'a>(
                     home.push((fates[index].unwrap_or(usize::MAX), slot));
                 }
             }
-            home.extend(received);
-            home.sort_by_key(|(call, _)| *call);
-            let mut home = home.into_iter().peekable();
+            for (call, slot) in received {
+                let at = home.iter().position(|(other, _)| *other > call);
+                home.insert(at.unwrap_or(home.len()), (call, slot));
+            }
             // Each message of the turn is followed by its own answers.
+            if draft.layout() == Layout::Chat {
+                home.sort_by_key(|(call, _)| {
+                    pairing.calls.get(*call).map_or(usize::MAX, |it| it.message)
+                });
+            }
+            let mut home = home.into_iter().peekable();
             if draft.layout() == Layout::Chat {
                 let messages = slots.split_off(slots.len().saturating_sub(turn.messages.len()));
                 for (message, slot) in turn.messages.clone().zip(messages) {

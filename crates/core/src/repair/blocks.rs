@@ -10,8 +10,7 @@ use crate::{
     pair::{Pairing, call_at},
 };
 
-/// Puts every answer where it was decided: behind its turn, in one user message, in the order of
-/// the calls, before anything else that message says.
+/// Puts every answer where it was decided: behind its turn, in one user message.
 pub(super) fn relocate<'a>(
     work: &mut Work<'_, 'a>,
     draft: &Draft<'a>,
@@ -140,14 +139,17 @@ fn take<'a>(
     }
 }
 
-/// Puts answers into their home: all answers in call order, then whatever else the message says.
-fn receive<'a>(slot: &mut Slot<'a>, received: Vec<(usize, Piece<'a>)>) {
-    let (answers, rest): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-    let known = answers.into_iter().map(|piece| (piece.call, piece));
-    let mut answers: Vec<_> = known.chain(received).collect();
-    answers.sort_by_key(|(call, _)| *call);
-    slot.pieces = answers.into_iter().map(|(_, piece)| piece).chain(rest).collect();
+/// Puts answers into their home, between the ones that are there, in the order of the calls. What
+/// is there keeps its order; answers come first where others have to be.
+fn receive<'a>(slot: &mut Slot<'a>, mut received: Vec<(usize, Piece<'a>)>) {
+    received.sort_by_key(|(call, _)| *call);
+    for (call, mut piece) in received {
+        let before = slot.pieces.iter().position(|other| other.is_answer() && other.call > call);
+        let behind = || slot.pieces.iter().rposition(Piece::is_answer).map_or(0, |last| last + 1);
+        let at = before.unwrap_or_else(behind);
+        piece.call = call;
+        slot.pieces.insert(at, piece);
+    }
     slot.touched = true;
 }
 

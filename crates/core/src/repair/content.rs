@@ -40,7 +40,9 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
         (313, surrogates),
         (307, media::carry),
     ];
-    for (_, mend) in mends.into_iter().filter(|(code, _)| found.has(*code)) {
+    // White space at the end matters only where the request ends with it.
+    let needed = |code: u16| found.has(code) && !(code == 312 && found.has(403));
+    for (_, mend) in mends.into_iter().filter(|(code, _)| needed(*code)) {
         mend(work);
     }
 }

@@ -80,7 +80,13 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     for (index, code, id) in renamed {
         let call = pairing.calls[index];
         set(work, call.message, call.part - draft.messages[call.message].first as usize, &id);
-        if let Some(answer) = call.answer.map(|answer| pairing.answers[answer]) {
+        let answer = call.answer.map(|answer| pairing.answers[answer]);
+        // Where ids may be missing, one that is missing stays so.
+        let named = |part: usize| match &draft.parts[part].kind {
+            Kind::Answer(answer) => answer.id.is_some(),
+            _ => false,
+        };
+        if let Some(answer) = answer.filter(|answer| missing || named(answer.part)) {
             set(
                 work,
                 answer.message,

@@ -242,6 +242,10 @@ fn remove_calls(
     }
     for at in 0..work.slots.len() {
         if !parts[draft.messages[at].range()].contains(&true) {
+            if gone[at] {
+                let note = "the item goes with its turn".to_owned();
+                work.note(101, Strategy::Drop, at, Vec::new(), note);
+            }
             continue;
         }
         let slot = work.open(at);

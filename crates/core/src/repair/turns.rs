@@ -250,6 +250,15 @@ fn open(work: &mut Work<'_, '_>) {
 fn close(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     let Some(&at) = super::content::places(work, &draft, 403).first() else { return };
+    // A last message that says nothing needs no answer: it is not sent.
+    let more = |marks: Marks| marks.has(Marks::OTHER_BODY) || marks.has(Marks::UNKNOWN_BODY);
+    let last = draft.messages.get(at).filter(|message| message.range().is_empty());
+    let silent = last.is_some_and(|message| !more(message.marks));
+    if silent && at > 0 && at + 1 == work.slots.len() {
+        work.slots.pop();
+        let note = "the last message says nothing and is removed".to_owned();
+        return work.note(403, Strategy::Drop, at, Vec::new(), note);
+    }
     let words = placeholder::onward(work.policy().language);
     work.note(403, Strategy::Insert, at, Vec::new(), format!("`{words}` closes the request"));
     work.slots.push(Slot::say(Role::User, words));

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{BodyEdits, Edit, PatchCell, Piece, Slot, Source, edits::EditLog};
 use crate::{
     check::Question,
-    draft::{Builder, Content, Draft, Facts, Kind, Layout, Marks, Message, Part, Role, Text},
+    draft::{Builder, Content, Draft, Kind, Layout, Marks, Message, Part, Role, Text},
     pair::{Pairing, pair},
     policy::Policy,
     report::Strategy,
@@ -162,23 +162,6 @@ impl<'w, 'a> Work<'w, 'a> {
         // Where it is matters only if anybody is told.
         let message = if self.edits.lists(code) { self.place(slot) } else { 0 };
         self.edits.push(Edit { code, strategy, message, ids, note });
-    }
-
-    /// How many blocks of reasoning of the input are gone.
-    pub(super) fn thinking_removed(&self) -> usize {
-        if !self.input.facts.any(Facts::REASONING) {
-            return 0;
-        }
-        let is_thinking = |part: &Part<'_>| matches!(part.kind, Kind::Reasoning(_));
-        let before = self.input.parts.iter().filter(|part| is_thinking(part)).count();
-        let kept = |slot: &Slot<'a>| -> usize {
-            if slot.opened {
-                slot.pieces.iter().filter(|piece| is_thinking(&piece.part)).count()
-            } else {
-                slot.parts(self.input).iter().filter(|part| is_thinking(part)).count()
-            }
-        };
-        before.saturating_sub(self.slots.iter().map(kept).sum())
     }
 
     /// Removes slots, given by their indices in order.

@@ -76,6 +76,8 @@ struct Fields<'a> {
     content: Content,
     encrypted: bool,
     runs: Runner,
+    /// The model does not wait for the output.
+    goes_on: bool,
     other: Marks,
 }
 
@@ -185,6 +187,7 @@ fn field<'a>(
                 Some(_) => Runner::Provider,
             };
         }
+        b"async" => fields.goes_on = scan.skip()?.of(source) == "true",
         b"encrypted_content" => {
             fields.encrypted = string(scan)?.is_some_and(|text| !text.span.is_empty());
         }
@@ -264,6 +267,11 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
             call(builder, span, family, fields);
             Role::Assistant
         }
+        // An output that names its tool needs no call.
+        Some(Sort::Answer(Family::Function)) if !fields.has_call_id && fields.name.is_some() => {
+            builder.part(span, Kind::Other);
+            Role::Neutral
+        }
         Some(Sort::Answer(family)) => {
             let own = (family == Family::LocalShell).then_some(fields.id).flatten();
             let (output, content) = fields.output.unwrap_or((Output::Missing, Span::NOWHERE));
@@ -329,7 +337,11 @@ fn call<'a>(
         family,
         arguments,
         signed: false,
-        typed: family != Family::ToolSearch || fields.runs != Runner::Unknown,
+        typed: match family {
+            Family::ToolSearch => fields.runs != Runner::Unknown,
+            Family::Function | Family::Custom => !fields.goes_on,
+            _ => true,
+        },
     };
     builder.part(span, Kind::Call(call));
 }

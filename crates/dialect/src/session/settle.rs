@@ -54,7 +54,6 @@ pub(super) fn settle(
         // Messages are counted in the file as it was.
         edits.iter_mut().for_each(|edit| edit.message = edit.message.min(last));
         first.edits.append(edits);
-        first.thinking_removed += again.thinking_removed;
         first.after = again.after;
         (bytes, changed) = (next, true);
     }

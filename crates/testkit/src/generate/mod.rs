@@ -7,6 +7,7 @@ pub(crate) mod draft;
 pub(crate) mod render;
 mod items;
 mod sound;
+mod accepted;
 mod request;
 mod pairs;
 mod names;
@@ -40,7 +41,7 @@ use sound::Style;
 /// On a dialect it does not know, which is a mistake of the test that asks.
 pub fn history(random: &mut Random, dialect: &str, size: usize) -> Value {
     let accidents = if random.chance(15) { 0 } else { 1 + random.below(6) };
-    build(random, dialect, size, accidents)
+    build(random, dialect, size, accidents, false)
 }
 
 /// A history without any accident: sound under the profile that has the dialect's own name.
@@ -49,7 +50,27 @@ pub fn history(random: &mut Random, dialect: &str, size: usize) -> Value {
 ///
 /// As [`history`].
 pub fn sound_history(random: &mut Random, dialect: &str, size: usize) -> Value {
-    build(random, dialect, size, 0)
+    build(random, dialect, size, 0, false)
+}
+
+/// As [`sound_history`], with whatever else providers take: hosted tools, media, null fields, cache
+/// marks, turns in several messages.
+///
+/// # Panics
+///
+/// As [`history`].
+pub fn accepted_history(random: &mut Random, dialect: &str, size: usize) -> Value {
+    build(random, dialect, size, 0, true)
+}
+
+/// An accepted history, hit by zero to six accidents.
+///
+/// # Panics
+///
+/// As [`history`].
+pub fn damaged_history(random: &mut Random, dialect: &str, size: usize) -> Value {
+    let accidents = if random.chance(15) { 0 } else { 1 + random.below(6) };
+    build(random, dialect, size, accidents, true)
 }
 
 /// An accident that happens to the conversation.
@@ -58,7 +79,13 @@ type Accident = fn(&mut Random, &Style, &mut Draft);
 /// An accident that happens to the written list.
 type Scratch = fn(&mut Random, Dialect, &mut Vec<Value>);
 
-fn build(random: &mut Random, dialect: &str, size: usize, accidents: usize) -> Value {
+fn build(
+    random: &mut Random,
+    dialect: &str,
+    size: usize,
+    accidents: usize,
+    garnished: bool,
+) -> Value {
     let dialect = Dialect::named(dialect).expect("the test names a known dialect");
     let request = random.chance(50);
     let style = Style::new(random, dialect, request);
@@ -77,6 +104,9 @@ fn build(random: &mut Random, dialect: &str, size: usize, accidents: usize) -> V
         }
     }
     let mut list = render::list(dialect, &draft);
+    if garnished {
+        accepted::garnish(random, dialect, &mut list);
+    }
     for scratch in scratches {
         scratch(random, dialect, &mut list);
     }

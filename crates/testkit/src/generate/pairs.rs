@@ -5,11 +5,17 @@ use super::draft::{Draft, Part, Speaker, Turn};
 use super::sound::{self, Style};
 use crate::random::Random;
 
-/// Texts of answers that stand for a missing one. They are the only answers that repeat.
-pub const PLACEHOLDERS: [&str; 3] = [
+/// Texts that agents and libraries write where an answer is missing. They are the only answers
+/// that repeat, and no real answer may give way to one.
+pub const PLACEHOLDERS: [&str; 8] = [
     "[Tool use interrupted]",
-    "Error: the tool call was cancelled by the user.",
+    "[Tool result missing due to internal error]",
+    "[Tool execution was interrupted]",
+    "[System: Tool execution skipped/interrupted by user. No result provided for tool 'bash'.]",
     "No result was recorded for this tool call.",
+    "No result provided",
+    "aborted",
+    "Tool call bash with id call_1 was cancelled - another message came in before it could be completed.",
 ];
 
 pub(super) const ACCIDENTS: &[Accident] = &[

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{history, sound_history, spelled};
+use super::{accepted_history, history, sound_history, spelled};
 use crate::{DIALECTS, PROFILES, Random, inventory, violations};
 
 /// The rules that a document of the dialect can break under some profile.
@@ -79,6 +79,9 @@ fn histories_without_accidents_are_sound() {
         let mut random = Random::new(1);
         for round in 0..1_000 {
             let document = sound_history(&mut random, dialect, 1 + round % 20);
+            let found = violations(dialect, dialect, false, &document);
+            assert!(found.is_empty(), "{dialect}: {found:?} in {document:#}");
+            let document = accepted_history(&mut random, dialect, 1 + round % 20);
             let found = violations(dialect, dialect, false, &document);
             assert!(found.is_empty(), "{dialect}: {found:?} in {document:#}");
         }

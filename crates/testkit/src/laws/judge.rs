@@ -4,7 +4,11 @@ use foxwedge_core::{Applicability, Orphans, Profile, Tail, Unanswered, Wire, che
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
-use super::{Case, LONE, Tally, least};
+use super::{
+    Case, LONE, Tally, least,
+    needed::needed,
+    written::{ordered, still_answers},
+};
 use crate::{PLACEHOLDERS, has_user, inventory, lost, violations};
 
 pub(super) type Verdict = Result<(), (&'static str, String)>;
@@ -59,13 +63,17 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
         }
         return Ok(());
     }
+    if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
+        return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
+    }
     sound(case, &fixed, &repair.edits)?;
     deterministic(case, document, &fixed)?;
     if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
         conserving(case, &value, &fixed)?;
-        least::ordered(case, &value, &fixed)?;
+        ordered(case, &value, &fixed)?;
     }
-    least::minimal(case, &reading, &report, &repair, &fixed)?;
+    least::minimal(case, &reading, &repair, &fixed)?;
+    needed(case, &reading, &repair, &value, &fixed)?;
     honest(case, &value, &fixed)?;
     prefix_stable(case, &reading, &value)
 }
@@ -114,11 +122,9 @@ fn conserving(case: &Case, before: &Value, fixed: &str) -> Verdict {
     if !gone.is_empty() {
         return breach("conserving", format!("lost {gone:?}\nafter {fixed}"));
     }
-    least::still_answers(case, before, &after)?;
+    still_answers(case, before, &after)?;
     let wire = case.wire.name();
-    // A message of nothing but placeholders may go.
-    let said = !kept.user_texts.is_empty() || !kept.answers.is_empty();
-    if said && has_user(wire, before) && !has_user(wire, &after) {
+    if has_user(wire, before) && !has_user(wire, &after) {
         return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
     }
     Ok(())
@@ -162,7 +168,7 @@ fn names_older_model(document: &Value) -> bool {
         .any(|old| model.contains(old))
 }
 
-fn messages(document: &Value) -> &[Value] {
+pub(super) fn messages(document: &Value) -> &[Value] {
     let list = match document {
         Value::Object(object) => {
             ["messages", "input", "contents"].iter().find_map(|key| object.get(*key))

@@ -1,108 +1,284 @@
-//! A repair changes the least, and writes nothing that a stricter reader refuses.
+//! A repair changes the least: whatever is not as it was is named by an edit, and nothing that was
+//! changed could have stayed.
 
-use foxwedge_core::{Kind, Repair, Report, Tail, Unanswered, Wire};
-use foxwedge_dialect::Reading;
-use serde_json::Value;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use foxwedge_core::{
+    Draft, Edit, Fate, Kind, Marks, Pairing, Piece, Repair, Slot, Source, Strategy, pair,
+};
+use foxwedge_dialect::{Reading, read, want};
+use serde_json::{Map, Value};
 
 use super::{
     Case,
     judge::{Verdict, breach},
 };
-use crate::{calls_before_assistant, inventory, loose_calls, owed};
 
-/// A repair works on a turn and the messages around it.
-const NEAR: usize = 3;
-
-/// A message is rewritten, moved into another or removed only if a finding or an edit is about it:
-/// about its place or one near it, or about an id that it holds. And no more messages are added
-/// than edits say.
+/// Every message and part that is changed, moved, removed or added is named by an edit; everything
+/// else keeps its bytes and its order. No edit is made for a rule that found nothing, unless an
+/// edit for another rule led to it.
 pub(super) fn minimal(
     case: &Case,
     reading: &Reading<'_>,
-    report: &Report,
     repair: &Repair<'_>,
     fixed: &str,
 ) -> Verdict {
     let draft = &reading.draft;
-    let mut about: Vec<usize> = Vec::new();
-    for finding in &report.findings {
-        about.push(finding.at.message);
-        about.extend(finding.partner.as_ref().map(|partner| partner.message));
-    }
-    about.extend(repair.edits.iter().map(|edit| edit.message));
-    let ids: Vec<&String> = repair.edits.iter().flat_map(|edit| &edit.ids).collect();
-    // An id that was missing on a call is written on its answer as well.
-    let given = repair.edits.iter().any(|edit| edit.code == 204);
-    // Half characters are replaced wherever they stand.
-    let halves = !draft.body.surrogates.is_empty();
-    for (at, message) in draft.messages.iter().enumerate().filter(|_| !halves) {
-        let text = message.span.of(draft.source);
-        if fixed.contains(text) {
-            continue;
-        }
-        // Ids may be spelled with escapes.
-        let value = serde_json::from_str::<Value>(text).unwrap_or_default();
-        let named = about.iter().any(|place| place.abs_diff(at) <= NEAR)
-            // Whoever wants whole turns removed loses all of a turn, however long it is.
-            || case.policy.unanswered == Unanswered::DropTurn
-            || ids.iter().any(|id| says(&value, id))
-            || given && draft.parts_of(message).iter().any(|part| is_answer(&part.kind));
-        if !named {
-            let edits = &repair.edits;
-            return breach("minimal", format!("[{at}] changed\nedits {edits:?}\nafter {fixed}"));
+    let told = || format!("edits {:#?}\nafter {fixed}", &*repair.edits);
+    for edit in &repair.edits {
+        let caused =
+            |other: &Edit| other.code != edit.code && repair.before.counts.of(other.code) > 0;
+        let found = repair.before.counts.of(edit.code) > 0;
+        if !found && !repair.edits.iter().any(caused) {
+            return breach("minimal", format!("FW{} was not found\n{}", edit.code, told()));
         }
     }
-    let added = repair.slots.iter().filter(|slot| slot.origin.is_none()).count();
-    // One edit may split a message into rounds of calls, each with its answers.
-    let most = repair.edits.len() + draft.parts.len() / 64 + 1;
-    if added > most {
-        return breach("minimal", format!("{added} messages added\nafter {fixed}"));
-    }
-    Ok(())
-}
-
-/// Whether a string somewhere in a value holds a text.
-fn says(value: &Value, text: &str) -> bool {
-    match value {
-        Value::String(string) => string.contains(text),
-        Value::Array(list) => list.iter().any(|item| says(item, text)),
-        Value::Object(fields) => fields.values().any(|field| says(field, text)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn is_answer(kind: &Kind<'_>) -> bool {
-    matches!(kind, Kind::Answer(_))
-}
-
-/// What is written holds the order that providers ask for in their error texts.
-pub(super) fn ordered(case: &Case, before: &Value, fixed: &str) -> Verdict {
-    let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
-    if case.policy.tail == Tail::Pending {
+    // What is not listed cannot be looked up.
+    if repair.edits.len() > repair.edits.iter().count() {
         return Ok(());
     }
-    let wire = case.wire.name();
-    let had = calls_before_assistant(wire, before);
-    if case.wire == Wire::OpenaiChat && loose_calls(&after) > had {
-        return breach("ordered", format!("a call without its answer behind it\nafter {fixed}"));
+    let account = Account::new(draft, repair);
+    if let Some(what) = account.unnamed() {
+        return breach("minimal", format!("{what}\n{}", told()));
     }
-    if case.wire != Wire::OpenaiResponses && calls_before_assistant(wire, &after) > had {
-        return breach("ordered", format!("a call directly before the assistant\nafter {fixed}"));
+    match unlike(case, draft, repair, fixed) {
+        Some(what) => breach("minimal", format!("{what}\n{}", told())),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// No real answer that stands behind a call of its id gives way to a placeholder, however often
-/// the id was used.
-pub(super) fn still_answers(case: &Case, before: &Value, after: &Value) -> Verdict {
-    let wire = case.wire.name();
-    let answers = inventory(wire, after).answers.join("\n");
-    for (count, texts) in owed(wire, before) {
-        let kept = texts.iter().filter(|text| answers.contains(text.as_str())).count();
-        if kept < count {
-            let what = format!("{count} of {texts:?} should be answers\nafter {after}");
-            return breach("conserving", what);
+/// What edits name.
+struct Account<'r, 'a> {
+    draft: &'r Draft<'a>,
+    repair: &'r Repair<'a>,
+    pairing: Pairing,
+    /// Messages that an edit is about.
+    messages: BTreeSet<usize>,
+    /// Messages whose parts may stand in others, or have others in them.
+    joined: BTreeSet<usize>,
+    ids: HashSet<&'r str>,
+    /// Parts by where they lie.
+    parts: HashMap<(u32, u32), usize>,
+}
+
+impl<'r, 'a> Account<'r, 'a> {
+    fn new(draft: &'r Draft<'a>, repair: &'r Repair<'a>) -> Account<'r, 'a> {
+        let edits = repair.edits.iter();
+        let joins = |edit: &&Edit| {
+            matches!(edit.strategy, Strategy::Merge | Strategy::Split) || matches!(edit.code, 106)
+        };
+        let parts = draft.parts.iter().enumerate();
+        Account {
+            draft,
+            repair,
+            pairing: pair(draft),
+            messages: edits.clone().map(|edit| edit.message).collect(),
+            joined: edits.clone().filter(joins).map(|edit| edit.message).collect(),
+            ids: edits.flat_map(|edit| &edit.ids).map(String::as_str).collect(),
+            parts: parts.map(|(at, part)| ((part.span.start, part.span.end), at)).collect(),
         }
     }
-    Ok(())
+
+    /// The message of a part.
+    fn message_of(&self, part: usize) -> usize {
+        self.draft.messages.partition_point(|message| message.last as usize <= part)
+    }
+
+    /// Whether an edit is about this part: about its message, its id, or the turn it answers.
+    fn names(&self, part: usize) -> bool {
+        let id = id_of(&self.draft.parts[part].kind);
+        let answer = self.pairing.answers.iter().find(|answer| answer.part == part);
+        let call = answer.and_then(|answer| match answer.fate {
+            Fate::Duplicate(call) => Some(call),
+            fate => fate.call(),
+        });
+        let turn = call.map(|call| self.pairing.calls[call].message);
+        let message = self.message_of(part);
+        self.messages.contains(&message)
+            || self.host(message).is_some_and(|host| self.messages.contains(&host))
+            || id.is_some_and(|id| self.ids.contains(id))
+            || turn.is_some_and(|turn| self.joined.contains(&turn))
+    }
+
+    /// The message that another one was joined with.
+    fn host(&self, message: usize) -> Option<usize> {
+        let stands = |at: usize| self.repair.slots.iter().any(|slot| slot.origin == Some(at));
+        let host = (0..=message).rev().find(|at| stands(*at))?;
+        (host < message && self.joined.contains(&host)).then_some(host)
+    }
+
+    fn names_piece(&self, piece: &Piece<'_>) -> bool {
+        id_of(&piece.part.kind).is_some_and(|id| self.ids.contains(id))
+    }
+
+    /// Something that is not as it was and that no edit is about.
+    fn unnamed(&self) -> Option<String> {
+        let mut whole = vec![false; self.draft.messages.len()];
+        let mut kept = vec![false; self.draft.parts.len()];
+        let (mut placeholders, mut added) = (0, 0);
+        for slot in &self.repair.slots {
+            added += usize::from(slot.origin.is_none());
+            if !slot.touched {
+                if let Some(origin) = slot.origin {
+                    whole[origin] = true;
+                }
+                continue;
+            }
+            for piece in &slot.pieces {
+                let key = (piece.part.span.start, piece.part.span.end);
+                let part = self.parts.get(&key).copied();
+                match (&piece.source, part) {
+                    (Source::Kept, Some(part)) => {
+                        kept[part] = true;
+                        let home = self.message_of(part);
+                        let moved = slot.origin != Some(home)
+                            && !slot.origin.is_some_and(|origin| self.joined.contains(&origin));
+                        let changed = moved || !piece.patch.is_empty();
+                        if changed && !self.names(part) && !self.names_piece(piece) {
+                            return Some(format!("part {part} of [{home}] is moved or changed"));
+                        }
+                    }
+                    (Source::Words(_), _) if matches!(piece.part.kind, Kind::Answer(_)) => {
+                        placeholders += 1;
+                    }
+                    (Source::Quote { .. } | Source::Media { .. }, Some(part)) => {
+                        kept[part] |= matches!(piece.source, Source::Quote { .. });
+                        if !self.names(part) {
+                            return Some(format!("part {part} is quoted"));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(what) = self.touched_for_nothing(slot) {
+                return Some(what);
+            }
+        }
+        for (at, message) in self.draft.messages.iter().enumerate().filter(|(at, _)| !whole[*at]) {
+            let gone = message.range().find(|part| !kept[*part] && !self.names(*part));
+            if let Some(part) = gone {
+                return Some(format!("part {part} of [{at}] is gone"));
+            }
+        }
+        let edits = self.repair.edits.iter();
+        let invented = edits.clone().filter(|edit| edit.strategy == Strategy::Synthesize).count();
+        if placeholders > invented {
+            return Some(format!("{placeholders} placeholders, {invented} told"));
+        }
+        let adds = |edit: &&Edit| {
+            !matches!(edit.strategy, Strategy::Drop | Strategy::DropThinking | Strategy::Rename)
+        };
+        // One edit may split a message into rounds of calls, each with its answers.
+        let most = edits.filter(adds).count() + self.draft.parts.len() / 64;
+        if added > most {
+            return Some(format!("{added} messages added"));
+        }
+        self.out_of_order()
+    }
+
+    /// A message is written anew although no edit is about it and nothing came into it.
+    fn touched_for_nothing(&self, slot: &Slot<'_>) -> Option<String> {
+        let origin = slot.origin.filter(|origin| !self.messages.contains(origin))?;
+        let message = &self.draft.messages[origin];
+        if slot.recast || slot.without_id && !self.messages.contains(&origin.saturating_sub(1)) {
+            return Some(format!("[{origin}] has another role or no id"));
+        }
+        let mut own = Vec::new();
+        let mut others = 0;
+        for piece in &slot.pieces {
+            let key = (piece.part.span.start, piece.part.span.end);
+            let part = self.parts.get(&key).copied().filter(|part| message.range().contains(part));
+            match part.filter(|_| piece.source == Source::Kept) {
+                Some(part) => own.push(part),
+                None => others += 1,
+            }
+        }
+        let ids = own.iter().any(|&part| self.names(part))
+            || slot.pieces.iter().any(|piece| self.names_piece(piece));
+        if others == 0 && own.len() == message.range().len() && !ids && !slot.without_id {
+            return Some(format!("[{origin}] is written anew for nothing"));
+        }
+        // What comes in goes between what is there.
+        (!own.is_sorted()).then(|| format!("the parts of [{origin}] change their order"))
+    }
+
+    /// Messages that no edit is about follow each other as they did.
+    fn out_of_order(&self) -> Option<String> {
+        let moves = |origin: usize| {
+            self.messages.contains(&origin)
+                || self.draft.messages[origin].range().any(|part| self.names(part))
+        };
+        let origins: Vec<usize> = self.repair.slots.iter().filter_map(|slot| slot.origin).collect();
+        let still: Vec<usize> = origins.into_iter().filter(|origin| !moves(*origin)).collect();
+        (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
+    }
+}
+
+fn id_of<'k>(kind: &'k Kind<'_>) -> Option<&'k str> {
+    match kind {
+        Kind::Call(call) => call.id.as_deref(),
+        Kind::Answer(answer) => answer.id.as_deref(),
+        Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref(),
+        Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
+    }
+}
+
+/// A message or a part that the repair kept, and that is written in other bytes.
+fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> Option<String> {
+    let after = read(fixed, case.wire, want(case.profile)).ok()?;
+    let after = &after.draft;
+    if after.messages.len() != repair.slots.len() {
+        return Some(format!("{} slots, {} written", repair.slots.len(), after.messages.len()));
+    }
+    let halves = |at: usize| {
+        let span = draft.messages[at].span;
+        draft.body.surrogates.iter().any(|it| it.start < span.end && it.end > span.start)
+    };
+    for (slot, message) in repair.slots.iter().zip(&after.messages) {
+        let written = message.span.of(fixed);
+        let Some(origin) = slot.origin.filter(|origin| !halves(*origin)) else { continue };
+        let before = draft.messages[origin].span.of(draft.source);
+        if !slot.touched {
+            if written != before {
+                return Some(format!("[{origin}] {before}\nis written as {written}"));
+            }
+            continue;
+        }
+        for piece in slot.pieces.iter().filter(|piece| piece.source == Source::Kept) {
+            let text = piece.part.span.of(draft.source);
+            let changed = !piece.patch.is_empty() || slot.without_id || slot.recast;
+            // Strings are joined to one.
+            if !changed && !written.contains(text.trim_matches('"')) {
+                return Some(format!("{text}\nis lost in {written}"));
+            }
+        }
+        if let Some(key) = lost_field(before, written, slot.marks) {
+            return Some(format!("`{key}` of [{origin}] {before}\nis lost in {written}"));
+        }
+    }
+    None
+}
+
+/// A field that no repair has to do with, and that is not what it was.
+fn lost_field(before: &str, written: &str, _: Marks) -> Option<String> {
+    const REPAIRED: [&str; 12] = [
+        "role",
+        "content",
+        "parts",
+        "tool_calls",
+        "reasoning_content",
+        "id",
+        "output",
+        "call_id",
+        "tool_call_id",
+        "arguments",
+        "input",
+        "name",
+    ];
+    let fields = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+    let (before, written) = (fields(before)?, fields(written)?);
+    let differs = |(key, value): &(&String, &Value)| {
+        !REPAIRED.contains(&key.as_str()) && written.get(*key) != Some(*value)
+    };
+    before.iter().find(differs).map(|(key, _)| key.clone())
 }

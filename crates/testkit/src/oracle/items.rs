@@ -9,6 +9,7 @@ pub(super) fn role(item: &Value) -> (Role, bool) {
     match text(item, "type") {
         Some("message") => message_role(item).map_or((Role::User, false), |role| (role, true)),
         Some("mcp_approval_response" | "item_reference") => (Role::Other, true),
+        Some("function_call_output") if kind(item) == Kind::Other => (Role::Other, true),
         Some(_) if kind(item) == Kind::Answer => (Role::Answer, true),
         Some(_) => (Role::Assistant, true),
         None => message_role(item).map_or((Role::User, false), |role| (role, true)),
@@ -18,6 +19,12 @@ pub(super) fn role(item: &Value) -> (Role, bool) {
 /// What an item is.
 pub(super) fn kind(item: &Value) -> Kind {
     match text(item, "type") {
+        // An output that names its tool needs no call.
+        Some("function_call_output")
+            if text(item, "name").is_some() && text(item, "call_id").is_none() =>
+        {
+            Kind::Other
+        }
         Some(
             "function_call_output"
             | "custom_tool_call_output"
@@ -50,6 +57,13 @@ fn is_hosted(item: &Value) -> bool {
         || place.is_some_and(|place| place != "local")
 }
 
+/// True when the model does not wait for the output: it may come in any later request.
+fn goes_on(item: &Value) -> bool {
+    let kinds = ["function_call", "custom_tool_call"];
+    text(item, "type").is_some_and(|kind| kinds.contains(&kind))
+        && field(item, "async") == Some(&Value::Bool(true))
+}
+
 /// Takes out of the pairs what the provider runs itself: outputs under the id of a call of the
 /// provider, and searches without an output that do not say whose they are.
 pub(super) fn set_hosted_apart(messages: &mut [Message<'_>]) {
@@ -71,8 +85,7 @@ pub(super) fn set_hosted_apart(messages: &mut [Message<'_>]) {
                 Kind::Other
             }
             Kind::Call
-                if own.0 == "tool_search_call"
-                    && !said
+                if (own.0 == "tool_search_call" && !said || goes_on(block.value))
                     && !answered.iter().any(|it| it.1 == id) =>
             {
                 Kind::Other

@@ -4,15 +4,15 @@ use serde_json::Value;
 
 use super::{
     Matching,
-    inventory::inventory,
-    reading::{Kind, Layout, Reading, Role, text},
+    reading::{Kind, Reading, Role, text},
 };
-use crate::dialect::Dialect;
+use crate::{PLACEHOLDERS, dialect::Dialect};
 
 /// Whether somebody asks something: a message of the user is there.
 pub fn has_user(dialect: &str, document: &Value) -> bool {
     let Some(dialect) = Dialect::named(dialect) else { return false };
-    Reading::new(dialect, document).messages.iter().any(|message| message.role == Role::User)
+    let messages = Reading::new(dialect, document).messages;
+    messages.iter().any(|message| message.role == Role::User && message.known)
 }
 
 /// How many calling messages are directly followed by another message of the assistant.
@@ -45,11 +45,15 @@ pub fn loose_calls(document: &Value) -> usize {
 /// Texts of real answers, one list for each id: at least so many of each list have to stay answers,
 /// as they stand behind a call of that id that no other answer can claim.
 pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
-    let Some(named) = Dialect::named(dialect).filter(|it| *it != Dialect::Gemini) else {
-        return Vec::new();
-    };
+    let Some(named) = Dialect::named(dialect) else { return Vec::new() };
     let reading = Reading::new(named, document);
     let matching = Matching::new(&reading);
+    let nameless = matching.calls.iter().any(|call| call.id.is_none())
+        || matching.answers.iter().any(|answer| answer.id.is_none());
+    // Where ids may be left out, order and names decide as soon as one is.
+    if named == Dialect::Gemini && nameless {
+        return Vec::new();
+    }
     let mut keys: Vec<(&str, &str)> =
         matching.calls.iter().filter_map(|call| Some((call.family, call.id?))).collect();
     keys.sort_unstable();
@@ -61,21 +65,9 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
             calls.map(|call| (call.position, Event::Call)).collect();
         for answer in &matching.answers {
             let (at, part) = answer.position;
-            let block = &reading.messages[at].blocks[part];
-            if Some(key) != answer.id.map(|id| (answer.family, id)) {
-                continue;
-            }
-            let list = match reading.layout {
-                Layout::Blocks => serde_json::json!([{"role": "user", "content": [block.value]}]),
-                Layout::Chat | Layout::Items => serde_json::json!([block.value]),
-            };
-            let told = inventory(dialect, &list).answers;
-            let plain = ["content", "output"].iter().any(|key| text(block.body, key).is_some());
-            match (told.is_empty(), plain) {
-                (true, _) => {}
-                (false, true) => events.push((answer.position, Event::Answer(told.concat()))),
-                // What has an odd form is told in another one.
-                (false, false) => events.push((answer.position, Event::OddAnswer)),
+            if Some(key) == answer.id.map(|id| (answer.family, id)) {
+                let body = reading.messages[at].blocks[part].body;
+                events.push((answer.position, event(said(body))));
             }
         }
         events.sort();
@@ -84,6 +76,8 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
         for (_, event) in events {
             match event {
                 Event::Call => open += 1,
+                // Any answer to the call beats these.
+                Event::Placeholder | Event::Nothing => {}
                 Event::OddAnswer => open = open.saturating_sub(1),
                 Event::Answer(told) => {
                     matched += usize::from(open > 0);
@@ -105,6 +99,57 @@ enum Event {
     Call,
     /// An answer in words that can be found again.
     Answer(String),
+    /// Words of somebody who had no answer.
+    Placeholder,
+    /// An answer that says nothing.
+    Nothing,
     /// An answer that says something in another form.
     OddAnswer,
+}
+
+fn event(said: Said) -> Event {
+    match said {
+        Said::Nothing => Event::Nothing,
+        Said::Odd => Event::OddAnswer,
+        Said::Words(words) if words.trim().is_empty() => Event::Nothing,
+        Said::Words(words) if PLACEHOLDERS.contains(&words.as_str()) => Event::Placeholder,
+        Said::Words(words) => Event::Answer(words),
+    }
+}
+
+/// What an answer says.
+enum Said {
+    Nothing,
+    Words(String),
+    /// Something else than words, or words that may be told in another way.
+    Odd,
+}
+
+fn said(body: &Value) -> Said {
+    let content = ["content", "output", "response", "tools"].iter().find_map(|key| body.get(*key));
+    match content {
+        None | Some(Value::Null) => Said::Nothing,
+        Some(Value::String(words)) => Said::Words(words.clone()),
+        Some(Value::Array(parts)) if parts.is_empty() => Said::Nothing,
+        Some(Value::Array(parts)) => match parts.as_slice() {
+            [part] => text_of(part),
+            _ => Said::Odd,
+        },
+        Some(Value::Object(fields)) if fields.is_empty() => Said::Nothing,
+        Some(Value::Object(fields)) => match (fields.len(), fields.get("output")) {
+            (1, Some(Value::String(words))) => Said::Words(words.clone()),
+            _ => Said::Odd,
+        },
+        Some(Value::Bool(_) | Value::Number(_)) => Said::Odd,
+    }
+}
+
+/// The words of a text part with nothing beside them.
+fn text_of(part: &Value) -> Said {
+    let Some(fields) = part.as_object() else { return Said::Odd };
+    let plain = fields.keys().all(|key| key == "text" || key == "type");
+    match (plain, text(part, "text")) {
+        (true, Some(words)) => Said::Words(words.to_owned()),
+        _ => Said::Odd,
+    }
 }

@@ -65,7 +65,7 @@ pub fn see(agent: Agent, question: &Question, bytes: &[u8]) -> Result<Seen, Stri
         untouched: repair.is_untouched(),
         emptied: !repair.is_untouched() && repair.slots.is_empty(),
         edits: edits.collect(),
-        thinking_removed: repair.thinking_removed,
+        thinking_removed: repair.losses(session.draft()).thinking_blocks_removed,
         strategies: repair.edits.iter().map(|edit| edit.strategy.name()).collect(),
     })
 }

@@ -1,0 +1,457 @@
+//! What providers take and a reader may stumble over: hosted tools, media, fields that are null or
+//! unknown, cache marks, ids that are used again, turns in several messages. None of it makes a
+//! history invalid under the profile of its own format.
+
+use serde_json::{Map, Value, json};
+
+use super::fields::object;
+use crate::dialect::Dialect;
+use crate::random::Random;
+
+/// Puts a few such things into a written list. Numbers make their ids unique.
+pub(super) fn garnish(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    if !random.chance(60) {
+        return;
+    }
+    for number in 0..1 + random.below(3) {
+        match random.below(9) {
+            0 => null_fields(random, dialect, list),
+            1 => cache_marks(random, dialect, list),
+            2 => user_media(random, dialect, list),
+            3 => media_in_results(random, dialect, list),
+            4 => split_turn(random, dialect, list),
+            5 => ids_of_turns(dialect, list),
+            6 => long_ids(dialect, list),
+            7 => program_calls(random, dialect, list, number),
+            _ => hosted_tools(random, dialect, list, number),
+        }
+    }
+}
+
+fn is(value: &Value, key: &str, wanted: &str) -> bool {
+    value.get(key).and_then(Value::as_str) == Some(wanted)
+}
+
+/// One of the elements that `wanted` accepts.
+fn any(random: &mut Random, list: &[Value], wanted: impl Fn(&Value) -> bool) -> Option<usize> {
+    let places: Vec<usize> = (0..list.len()).filter(|at| wanted(&list[*at])).collect();
+    (!places.is_empty()).then(|| *random.pick(&places))
+}
+
+/// The key of the list of blocks of a message.
+fn content_key(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::Gemini { "parts" } else { "content" }
+}
+
+/// The blocks of a message; a string becomes a block.
+fn blocks<'m>(dialect: Dialect, message: &'m mut Value, kind: &str) -> Option<&'m mut Vec<Value>> {
+    let content = message.get_mut(content_key(dialect))?;
+    if let Value::String(text) = content {
+        *content = json!([{"type": kind, "text": text}]);
+    }
+    content.as_array_mut()
+}
+
+/// Clients that write every field of a type write null for those that do not matter.
+fn null_fields(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+    let keys: &[&str] = match dialect {
+        Dialect::Chat => &["name", "refusal", "audio", "function_call", "annotations", "image_url"],
+        Dialect::Responses => &["namespace", "phase", "agent", "annotations", "logprobs"],
+        Dialect::Anthropic => &["citations", "cache_control", "caller", "is_error", "source"],
+        Dialect::Gemini => &["inlineData", "fileData", "functionCall", "functionResponse", "text"],
+        Dialect::Bedrock => &["image", "document", "toolUse", "toolResult", "status", "text"],
+    };
+    for _ in 0..1 + random.below(4) {
+        let key = *random.pick(keys);
+        let wanted = |fields: &Map<String, Value>| is_block(dialect, fields);
+        if let Some(holder) = object(random, list, &wanted) {
+            holder.entry(key).or_insert(Value::Null);
+        }
+    }
+}
+
+/// A message, or a block of one.
+fn is_block(dialect: Dialect, fields: &Map<String, Value>) -> bool {
+    let has = |key: &str| fields.contains_key(key);
+    match dialect {
+        Dialect::Chat => has("role") || is_text(fields),
+        Dialect::Responses => has("type"),
+        Dialect::Anthropic => {
+            is_text(fields)
+                || ["tool_use", "tool_result"]
+                    .iter()
+                    .any(|kind| fields.get("type") == Some(&json!(kind)))
+        }
+        Dialect::Gemini | Dialect::Bedrock => has("text") || has("functionCall") || has("toolUse"),
+    }
+}
+
+fn is_text(fields: &Map<String, Value>) -> bool {
+    fields.get("type") == Some(&json!("text"))
+}
+
+fn cache_marks(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+    let mark = json!({"type": "ephemeral", "ttl": "1h"});
+    match dialect {
+        Dialect::Anthropic | Dialect::Chat => {
+            let wanted = |fields: &Map<String, Value>| is_text(fields);
+            if let Some(block) = object(random, list, &wanted) {
+                block.insert("cache_control".to_owned(), mark);
+            }
+        }
+        Dialect::Bedrock => {
+            let Some(at) = any(random, list, |it| is(it, "role", "user") && !answers(it)) else {
+                return;
+            };
+            if let Some(content) = blocks(dialect, &mut list[at], "text") {
+                content.push(json!({"cachePoint": {"type": "default"}}));
+            }
+        }
+        Dialect::Gemini | Dialect::Responses => {}
+    }
+}
+
+/// Whether a message of blocks holds results.
+fn answers(message: &Value) -> bool {
+    let content = message.get("content").or_else(|| message.get("parts"));
+    content.and_then(Value::as_array).is_some_and(|blocks| {
+        blocks.iter().any(|it| {
+            is(it, "type", "tool_result")
+                || it.get("toolResult").is_some()
+                || it.get("functionResponse").is_some()
+        })
+    })
+}
+
+fn calls(message: &Value) -> bool {
+    let content = message.get("content").or_else(|| message.get("parts"));
+    content.and_then(Value::as_array).is_some_and(|blocks| {
+        blocks.iter().any(|it| {
+            is(it, "type", "tool_use")
+                || it.get("toolUse").is_some()
+                || it.get("functionCall").is_some()
+        })
+    })
+}
+
+fn user_media(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+    let Some(at) = any(random, list, |it| is(it, "role", "user") && !answers(it)) else { return };
+    let (kind, media) = match dialect {
+        Dialect::Chat => (
+            "text",
+            json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}, "text": null}),
+        ),
+        Dialect::Responses => (
+            "input_text",
+            json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
+        ),
+        Dialect::Anthropic => (
+            "text",
+            json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d"}}),
+        ),
+        Dialect::Gemini => ("", json!({"inlineData": {"mimeType": "image/png", "data": "AA=="}})),
+        Dialect::Bedrock => ("", json!({"image": {"format": "png", "source": {"bytes": "AA=="}}})),
+    };
+    if let Some(content) = blocks(dialect, &mut list[at], kind) {
+        content.insert(random.below(content.len() + 1), media);
+    }
+}
+
+/// Chat alone takes no media in results.
+fn media_in_results(random: &mut Random, dialect: Dialect, list: &mut [Value]) {
+    let wanted = |fields: &Map<String, Value>| match dialect {
+        Dialect::Chat => false,
+        Dialect::Responses => fields.get("type") == Some(&json!("function_call_output")),
+        Dialect::Anthropic => fields.get("type") == Some(&json!("tool_result")),
+        Dialect::Gemini => fields.contains_key("response"),
+        Dialect::Bedrock => fields.contains_key("toolUseId") && fields.contains_key("content"),
+    };
+    let Some(result) = object(random, list, &wanted) else { return };
+    let (key, kind, media) = match dialect {
+        Dialect::Chat => return,
+        Dialect::Responses => (
+            "output",
+            "input_text",
+            json!({"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
+        ),
+        Dialect::Anthropic => (
+            "content",
+            "text",
+            json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}),
+        ),
+        Dialect::Gemini => {
+            let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]);
+            result.insert("parts".to_owned(), media);
+            return;
+        }
+        Dialect::Bedrock => ("content", "", json!({"json": {"rows": []}})),
+    };
+    let content = result.entry(key).or_insert(Value::Null);
+    if let Value::String(text) = content {
+        *content = json!([{"type": kind, "text": text}]);
+    }
+    if let Some(parts) = content.as_array_mut() {
+        parts.push(media);
+    }
+}
+
+/// What stands in one message may stand in two of the same side, where the provider joins them.
+fn split_turn(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
+    let splits = |message: &Value| match dialect {
+        // Its calls stay together: only what stands before them goes apart.
+        Dialect::Anthropic => is(message, "role", "assistant") && calls(message),
+        Dialect::Gemini => is(message, "role", "model") && calls(message),
+        Dialect::Chat | Dialect::Responses | Dialect::Bedrock => false,
+    };
+    let Some(at) = any(random, list, splits) else { return };
+    let key = content_key(dialect);
+    let Some(content) = list[at].get_mut(key).and_then(Value::as_array_mut) else { return };
+    let is_call = |it: &Value| is(it, "type", "tool_use") || it.get("functionCall").is_some();
+    let count = content.iter().filter(|it| is_call(it)).count();
+    let Some(last) = content.iter().rposition(is_call).filter(|_| count > 1) else { return };
+    let behind = content.split_off(last);
+    let mut second = list[at].clone();
+    second[key] = Value::Array(behind);
+    list.insert(at + 1, second);
+}
+
+/// Tools that the provider runs itself.
+fn hosted_tools(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>, number: usize) {
+    match dialect {
+        Dialect::Chat => {}
+        Dialect::Responses => {
+            let Some(at) = any(random, list, |it| is(it, "role", "user")) else { return };
+            let items = hosted_items(random, number);
+            list.splice(at + 1..at + 1, items);
+        }
+        Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => {
+            let role = if dialect == Dialect::Gemini { "model" } else { "assistant" };
+            let Some(at) = any(random, list, |it| is(it, "role", role)) else { return };
+            let hosted = hosted_blocks(random, dialect, number);
+            if let Some(content) = blocks(dialect, &mut list[at], "text") {
+                let thinks = |it: &Value| {
+                    is(it, "type", "thinking")
+                        || it.get("thought").is_some()
+                        || it.get("reasoningContent").is_some()
+                };
+                let first = content.iter().take_while(|it| thinks(it)).count();
+                content.splice(first..first, hosted);
+            }
+        }
+    }
+}
+
+fn hosted_blocks(random: &mut Random, dialect: Dialect, number: usize) -> Vec<Value> {
+    let id = format!("srvtoolu_h{number}{}", random.below(1_000_000));
+    if dialect == Dialect::Gemini {
+        return vec![
+            json!({"executableCode": {"language": "PYTHON", "code": "print(1)", "id": id}}),
+            json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1", "id": id}}),
+        ];
+    }
+    if dialect == Dialect::Bedrock {
+        return vec![
+            json!({"toolUse": {"toolUseId": id, "name": "nova_grounding", "input": {}, "type": "server_tool_use"}}),
+            json!({"toolResult": {"toolUseId": id, "type": "nova_grounding_result", "content": []}}),
+        ];
+    }
+    let tools = [
+        ("web_search", "web_search_tool_result"),
+        ("web_fetch", "web_fetch_tool_result"),
+        ("code_execution", "code_execution_tool_result"),
+        ("bash_code_execution", "bash_code_execution_tool_result"),
+        ("text_editor_code_execution", "text_editor_code_execution_tool_result"),
+        ("tool_search_tool_regex", "tool_search_tool_result"),
+        ("advisor", "advisor_tool_result"),
+    ];
+    if random.chance(20) {
+        return vec![
+            json!({"type": "mcp_tool_use", "id": id, "name": "find", "server_name": "s", "input": {}}),
+            json!({"type": "mcp_tool_result", "tool_use_id": id, "is_error": false, "content": [{"type": "text", "text": "found"}]}),
+        ];
+    }
+    let (name, result) = *random.pick(&tools);
+    let failed = random.chance(20);
+    let content = match failed {
+        true => json!({"type": format!("{result}_error"), "error_code": "unavailable"}),
+        false => json!([]),
+    };
+    vec![
+        json!({"type": "server_tool_use", "id": id, "name": name, "input": {"query": "fox"}}),
+        json!({"type": result, "tool_use_id": id, "content": content}),
+    ]
+}
+
+fn hosted_items(random: &mut Random, number: usize) -> Vec<Value> {
+    let id = format!("h{number}{}", random.below(1_000_000));
+    match random.below(12) {
+        0 => vec![
+            json!({"type": "web_search_call", "id": format!("ws_{id}"), "status": "completed", "action": {"type": "search", "query": "fox"}}),
+        ],
+        1 => vec![
+            json!({"type": "file_search_call", "id": format!("fs_{id}"), "status": "completed", "queries": ["fox"], "results": null}),
+        ],
+        2 => vec![
+            json!({"type": "code_interpreter_call", "id": format!("ci_{id}"), "status": "completed", "container_id": "cntr_1", "code": "1", "outputs": null}),
+        ],
+        3 => vec![
+            json!({"type": "image_generation_call", "id": format!("ig_{id}"), "status": "completed", "result": "AA=="}),
+        ],
+        4 => vec![
+            json!({"type": "mcp_list_tools", "id": format!("mcpl_{id}"), "server_label": "s", "tools": []}),
+        ],
+        5 => vec![
+            json!({"type": "mcp_call", "id": format!("mcp_{id}"), "server_label": "s", "name": "find", "arguments": "{}", "output": "found", "error": null}),
+        ],
+        6 => vec![
+            json!({"type": "mcp_approval_request", "id": format!("mcpr_{id}"), "server_label": "s", "name": "find", "arguments": "{}"}),
+            json!({"type": "mcp_approval_response", "approval_request_id": format!("mcpr_{id}"), "approve": true}),
+        ],
+        7 => vec![
+            json!({"type": "tool_search_call", "id": format!("tsc_{id}"), "call_id": null, "execution": "server", "status": "completed", "arguments": {}}),
+            json!({"type": "tool_search_output", "id": format!("tso_{id}"), "call_id": null, "execution": "server", "status": "completed", "tools": []}),
+        ],
+        8 => vec![
+            json!({"type": "tool_search_call", "id": format!("tsc_{id}"), "call_id": format!("tsc_{id}"), "status": "completed", "arguments": {}}),
+        ],
+        9 => vec![
+            json!({"type": "shell_call", "id": format!("sh_{id}"), "call_id": format!("sh_{id}"), "status": "completed", "action": {"commands": ["ls"]}, "environment": {"type": "container_reference", "container_id": "cntr_1"}}),
+            json!({"type": "shell_call_output", "call_id": format!("sh_{id}"), "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}),
+        ],
+        // A notice of a tool that nobody called by an id.
+        11 => vec![
+            json!({"type": "function_call_output", "name": "watch", "output": format!("notice {id}.")}),
+        ],
+        // The model goes on while the tool works; the output may come in any later request.
+        10 => vec![
+            json!({"type": "function_call", "call_id": format!("call_{id}"), "name": "watch", "arguments": "{}", "async": true}),
+        ],
+        _ => vec![
+            json!({"type": "program", "id": format!("prg_{id}"), "call_id": format!("prg_{id}"), "code": "1", "fingerprint": "x"}),
+            json!({"type": "program_output", "call_id": format!("prg_{id}"), "output": "1"}),
+        ],
+    }
+}
+
+/// Some models number their calls anew in each turn.
+fn ids_of_turns(dialect: Dialect, list: &mut [Value]) {
+    let mut given: Vec<(String, String)> = Vec::new();
+    let mut answered = false;
+    each_id(dialect, list, &mut |is_call, id| {
+        if is_call && std::mem::take(&mut answered) {
+            given.clear();
+        }
+        answered |= !is_call;
+        let known = given.iter().find(|(old, _)| old == id).map(|(_, new)| new.clone());
+        let new = known.unwrap_or_else(|| {
+            let new = format!("call_{}", given.len());
+            given.push((id.clone(), new.clone()));
+            new
+        });
+        *id = new;
+    });
+}
+
+/// Ids as long as the provider takes them.
+fn long_ids(dialect: Dialect, list: &mut [Value]) {
+    let most = match dialect {
+        Dialect::Chat => 40,
+        Dialect::Responses | Dialect::Bedrock => 64,
+        Dialect::Anthropic | Dialect::Gemini => 200,
+    };
+    each_id(dialect, list, &mut |_, id| {
+        id.push('_');
+        id.extend(std::iter::repeat_n('x', most - id.len().min(most)));
+    });
+}
+
+/// Every id of a call that the client answers, and of an answer, in order.
+fn each_id(dialect: Dialect, list: &mut [Value], change: &mut dyn FnMut(bool, &mut String)) {
+    let mut at = |holder: Option<&mut Value>, key: &str, is_call: bool| {
+        if let Some(Value::String(id)) = holder.and_then(|holder| holder.get_mut(key)) {
+            change(is_call, id);
+        }
+    };
+    for message in list {
+        match dialect {
+            Dialect::Chat => {
+                for call in message
+                    .get_mut("tool_calls")
+                    .and_then(Value::as_array_mut)
+                    .into_iter()
+                    .flatten()
+                {
+                    at(Some(call), "id", true);
+                }
+                at(Some(message), "tool_call_id", false);
+            }
+            Dialect::Responses => match message.get("type").and_then(Value::as_str) {
+                // What the model does not wait for has an id of its own.
+                _ if message.get("async").is_some() => {}
+                Some("function_call") => at(Some(message), "call_id", true),
+                Some("function_call_output") => at(Some(message), "call_id", false),
+                _ => {}
+            },
+            Dialect::Anthropic | Dialect::Gemini | Dialect::Bedrock => {
+                let content = message.get_mut(content_key(dialect)).and_then(Value::as_array_mut);
+                for block in content.into_iter().flatten() {
+                    let hosted =
+                        |key: &str| block.get(key).is_some_and(|it| it.get("type").is_some());
+                    match dialect {
+                        Dialect::Bedrock if hosted("toolUse") || hosted("toolResult") => {}
+                        Dialect::Bedrock => {
+                            at(block.get_mut("toolUse"), "toolUseId", true);
+                            at(block.get_mut("toolResult"), "toolUseId", false);
+                        }
+                        Dialect::Gemini => {
+                            at(block.get_mut("functionCall"), "id", true);
+                            at(block.get_mut("functionResponse"), "id", false);
+                        }
+                        _ if is(block, "type", "tool_use") => at(Some(block), "id", true),
+                        _ if is(block, "type", "tool_result") => {
+                            at(Some(block), "tool_use_id", false);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A program of the provider that calls the client's tools: its result comes behind theirs.
+fn program_calls(random: &mut Random, dialect: Dialect, list: &mut [Value], number: usize) {
+    let alone = |message: &Value| {
+        let content = message.get("content").and_then(Value::as_array);
+        content.is_some_and(|blocks| blocks.iter().all(|it| is(it, "type", "tool_result")))
+    };
+    let fits = |at: &usize| {
+        let Some([before, calling, answering, behind]) = list.get(*at..at + 4) else {
+            return false;
+        };
+        !is(before, "role", "assistant")
+            && is(calling, "role", "assistant")
+            && calls(calling)
+            && alone(answering)
+            && is(behind, "role", "assistant")
+    };
+    let places: Vec<usize> = (0..list.len()).filter(fits).collect();
+    if dialect != Dialect::Anthropic || places.is_empty() {
+        return;
+    }
+    let at = 1 + *random.pick(&places);
+    let id = format!("srvtoolu_p{number}{}", random.below(1_000_000));
+    let behind_thoughts =
+        |content: &[Value]| content.iter().take_while(|it| is(it, "type", "thinking")).count();
+    if let Some(content) = blocks(dialect, &mut list[at], "text") {
+        for call in content.iter_mut().filter(|it| is(it, "type", "tool_use")) {
+            call["caller"] = json!({"type": "code_execution_20250825", "tool_id": id});
+        }
+        let program = json!({"type": "server_tool_use", "id": id, "name": "code_execution", "input": {"code": "f()"}});
+        content.insert(behind_thoughts(content), program);
+    }
+    if let Some(content) = blocks(dialect, &mut list[at + 2], "text") {
+        let result = json!({"type": "code_execution_tool_result", "tool_use_id": id, "content": {"type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}});
+        content.insert(behind_thoughts(content), result);
+    }
+}

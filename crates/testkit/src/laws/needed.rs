@@ -1,0 +1,108 @@
+//! Nothing that a repair changed could have stayed as it was.
+
+use foxwedge_core::{Edit, Repair, Slot, Source, Strategy, Unanswered, check};
+use foxwedge_dialect::{Reading, read, want};
+use serde_json::Value;
+
+use super::{
+    Case,
+    judge::{Verdict, breach, messages},
+};
+
+/// Takes back one change at a time: a message that was rewritten gets its old bytes, one that was
+/// added goes, one that was removed comes back. Each time something is found that the repair had
+/// taken care of.
+pub(super) fn needed(
+    case: &Case,
+    reading: &Reading<'_>,
+    repair: &Repair<'_>,
+    before: &Value,
+    fixed: &str,
+) -> Verdict {
+    // Half characters are no JSON values, and reasoning that goes with an edit is no finding.
+    let excused =
+        |edit: &Edit| edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313);
+    if repair.edits.iter().any(excused) || !reading.draft.body.surrogates.is_empty() {
+        return Ok(());
+    }
+    let Ok(after) = serde_json::from_str::<Value>(fixed) else { return Ok(()) };
+    let (old, new) = (messages(before), messages(&after));
+    if old.len() != reading.draft.messages.len() || new.len() != repair.slots.len() {
+        return Ok(());
+    }
+    let mut behind = None;
+    let mut kept = vec![false; old.len()];
+    for (at, slot) in repair.slots.iter().enumerate() {
+        let mut other = new.to_vec();
+        match slot.origin {
+            Some(origin) => {
+                kept[origin] = true;
+                behind = Some(origin);
+                if !slot.touched || old[origin] == new[at] || !is_own(reading, slot, origin) {
+                    continue;
+                }
+                other[at] = old[origin].clone();
+            }
+            None => {
+                // What came from elsewhere is not to be lost.
+                if slot.pieces.iter().any(|piece| !matches!(piece.source, Source::Words(_))) {
+                    continue;
+                }
+                other.remove(at);
+            }
+        }
+        if is_as_good(case, repair, &after, other) {
+            let what =
+                format!("message {at} of the result need not have changed (from {behind:?})");
+            return breach("needed", format!("{what}\nedits {:#?}\nafter {fixed}", &*repair.edits));
+        }
+    }
+    // What was joined with another message is not gone.
+    if repair.edits.iter().any(|edit| edit.strategy == Strategy::Merge) {
+        return Ok(());
+    }
+    // Whoever wants whole turns removed loses all of a turn.
+    if case.policy.unanswered == Unanswered::DropTurn {
+        return Ok(());
+    }
+    for gone in (0..old.len()).filter(|at| !kept[*at]) {
+        let before = |slot: &Slot<'_>| slot.origin.is_some_and(|at| at < gone);
+        let place = repair.slots.iter().rposition(before).map_or(0, |at| at + 1);
+        let mut other = new.to_vec();
+        other.insert(place, old[gone].clone());
+        if is_as_good(case, repair, &after, other) {
+            let what = format!("message {gone} need not have gone");
+            return breach("needed", format!("{what}\nedits {:#?}\nafter {fixed}", &*repair.edits));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a message holds nothing that came from another one.
+fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
+    let span = reading.draft.messages[origin].span;
+    slot.pieces.iter().all(|piece| match piece.source {
+        Source::Kept => span.start <= piece.part.span.start && piece.part.span.end <= span.end,
+        Source::Words(_) => true,
+        Source::Quote { .. } | Source::Media { .. } => false,
+    })
+}
+
+/// Whether nothing is found in a document with this list that is not found in the repaired one.
+fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
+    let mut document = after.clone();
+    match &mut document {
+        Value::Array(old) => *old = list,
+        Value::Object(fields) => {
+            let keys = ["messages", "input", "contents"];
+            let Some(key) = keys.into_iter().find(|key| fields.contains_key(*key)) else {
+                return false;
+            };
+            fields.insert(key.to_owned(), Value::Array(list));
+        }
+        _ => return false,
+    }
+    let text = document.to_string();
+    let Ok(reading) = read(&text, case.wire, want(case.profile)) else { return false };
+    check(&reading.draft, &case.question()).total() <= repair.after.total()
+}
