@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use foxwedge_core::{Profile, Wire};
 use foxwedge_dialect::detect;
-use foxwedge_testkit::{Random, body, sound_history, spelled};
+use foxwedge_testkit::{Random, accepted_history, body, sound_history, spelled};
 use serde_json::Value;
 use support::{bold, list, passes, touched};
 
@@ -425,6 +425,20 @@ fn generated_sound_histories_in_any_spelling() {
     }
 }
 
+/// Hosted tools, media, null fields, cache marks, ids that are used again, programs that call tools.
+#[test]
+fn generated_histories_with_all_that_providers_take() {
+    for wire in Wire::ALL {
+        for seed in 0..600 {
+            let mut random = Random::new(seed);
+            let value = accepted_history(&mut random, wire.name(), 12);
+            let text = spelled(&mut random, &value);
+            let found = touched(wire, &bold(Profile::of(wire)), &text);
+            assert!(found.is_empty(), "{} seed {seed}\n{text}\n{}", wire.name(), found.join("\n"));
+        }
+    }
+}
+
 #[test]
 fn our_recordings_of_real_clients() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/recorded");
@@ -447,6 +461,20 @@ fn our_recordings_of_real_clients() {
         seen += 1;
     }
     assert_eq!(seen, 23, "a recording came or went: look at it, then change the number");
+}
+
+/// Each line is a request that Claude Code sent.
+#[test]
+fn requests_of_claude_code_pass_byte_for_byte() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = root.join("../../fixtures/recorded/claude-code-requests.jsonl");
+    let text = fs::read_to_string(file).expect("the recordings are part of the project");
+    for (number, line) in text.lines().enumerate() {
+        let name = format!("line {}", number + 1);
+        assert_eq!(detect(line).map(|found| found.wire), Some(Wire::Anthropic), "{name}");
+        passes(&name, Wire::Anthropic, Profile::Anthropic, line);
+    }
+    assert!(text.lines().count() > 20, "hardly any request is left");
 }
 
 /// Real conversations are never in the project. `FOXWEDGE_CONVERSATIONS` names a file of them: one

@@ -291,3 +291,74 @@ fn mistral_refuses_what_its_own_package_refuses() {
         assert_eq!(first, expected, "{document}");
     }
 }
+
+#[test]
+fn a_real_result_takes_the_place_of_a_placeholder_that_an_agent_wrote() {
+    for words in foxwedge_testkit::PLACEHOLDERS {
+        for wire in Wire::ALL {
+            let document = body(wire.name(), "u a[x] r[x] r[x] u");
+            // The first result becomes the placeholder.
+            let first = document.find("result of x").expect("a result");
+            let end = first + document[first..].find('"').expect("the end of a string");
+            let document = format!("{}{words}{}", &document[..first], &document[end..]);
+            let fixed = fixed(wire, Profile::of(wire), &document);
+            let real = document[end..].contains("result of x") && fixed.contains("result of x");
+            assert!(real && !fixed.contains(words), "{} {words}: {fixed}", wire.name());
+            assert!(!fixed.contains("[foxwedge]"), "{} {words}: {fixed}", wire.name());
+        }
+    }
+}
+
+#[test]
+fn two_calls_of_one_id_keep_both_real_results_behind_a_placeholder() {
+    let call = |number: u8| {
+        format!(
+            r#"{{"id":"X","type":"function","function":{{"name":"f{number}","arguments":"{{}}"}}}}"#
+        )
+    };
+    let result =
+        |words: &str| format!(r#"{{"role":"tool","tool_call_id":"X","content":"{words}"}}"#);
+    let document = format!(
+        r#"[{{"role":"user","content":"q"}},{{"role":"assistant","content":null,"tool_calls":[{},{}]}},{},{},{}]"#,
+        call(1),
+        call(2),
+        result("aborted"),
+        result("one"),
+        result("two"),
+    );
+    let fixed = fixed(Wire::OpenaiChat, Profile::OpenaiChat, &document);
+    assert!(!fixed.contains("aborted") && !fixed.contains("[foxwedge]"), "{fixed}");
+    assert!(fixed.find("one") < fixed.find("two"), "{fixed}");
+}
+
+#[test]
+fn results_that_are_there_keep_their_order() {
+    for wire in Wire::ALL {
+        let document = body(wire.name(), "u a[x y z] r[z x] u");
+        let fixed = fixed(wire, Profile::of(wire), &document);
+        let (z, x) = (fixed.find("result of z"), fixed.find("result of x"));
+        assert!(z.is_some() && z < x, "{}: {fixed}", wire.name());
+    }
+}
+
+#[test]
+fn calls_that_the_model_does_not_wait_for_and_outputs_by_name_are_left_alone() {
+    let documents = [
+        r#"{"model":"gpt-5.4","input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c1","name":"f","arguments":"{}","async":true},{"role":"assistant","content":"Started."},{"role":"user","content":"and?"}]}"#,
+        r#"{"model":"gpt-5.4","input":[{"role":"user","content":"q"},{"type":"custom_tool_call","call_id":"c1","name":"f","input":"x","async":true},{"role":"assistant","content":"Started."},{"role":"user","content":"and?"},{"type":"custom_tool_call_output","call_id":"c1","output":"1"}]}"#,
+        r#"{"model":"gpt-5.4","input":[{"role":"user","content":"q"},{"type":"function_call_output","name":"notify","output":"done"},{"role":"user","content":"and?"}]}"#,
+    ];
+    for document in documents {
+        untouched(Wire::OpenaiResponses, Profile::OpenaiResponses, document);
+    }
+    let waits = documents[0].replace("true", "false");
+    let fixed = fixed(Wire::OpenaiResponses, Profile::OpenaiResponses, &waits);
+    assert!(fixed.contains("[foxwedge]"), "{fixed}");
+}
+
+#[test]
+fn nothing_is_said_for_the_user_before_thinking_that_goes_anyway() {
+    let document = r#"[{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"}]},{"role":"user","content":"q"}]"#;
+    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, document);
+    assert_eq!(fixed, r#"[{"role":"user","content":"q"}]"#);
+}

@@ -12,14 +12,16 @@ use crate::{
 
 /// Removes what says nothing (FW308, FW301) and what nobody can resolve (FW206).
 pub(super) fn clear(work: &mut Work<'_, '_>, found: RuleSet) {
+    // What is brought home or quoted may end up in the message that says nothing, or beside it.
+    let early = [101, 102, 103, 104, 105].iter().any(|&code| found.has(code));
     if found.has(308) {
-        empty_texts(work);
+        empty_texts(work, early);
     }
     if found.has(206) {
         unstored(work);
     }
     if found.has(301) {
-        empty_messages(work);
+        empty_messages(work, early);
     }
 }
 
@@ -264,13 +266,15 @@ fn unstored(work: &mut Work<'_, '_>) {
     work.remove_slots(&gone);
 }
 
-fn empty_texts(work: &mut Work<'_, '_>) {
+fn empty_texts(work: &mut Work<'_, '_>, early: bool) {
     let (profile, wire) = (work.question.profile, work.input.wire);
     let draft = work.draft();
     let kept = filled(work, &draft, 308);
     for at in places(work, &draft, 308) {
         if kept == Some(at) {
-            fill(work, at, 308);
+            if !early {
+                fill(work, at, 308);
+            }
             continue;
         }
         work.open(at).keep(|piece| !empty_text::is_refused(profile, wire, &piece.part.kind));
@@ -334,12 +338,14 @@ fn surrogates(work: &mut Work<'_, '_>) {
     work.surrogates = found;
 }
 
-fn empty_messages(work: &mut Work<'_, '_>) {
+fn empty_messages(work: &mut Work<'_, '_>, early: bool) {
     let draft = work.draft();
     let mut gone = Vec::new();
     let mut empty = places(work, &draft, 301);
     if let Some(at) = filled(work, &draft, 301) {
-        fill(work, at, 301);
+        if !early {
+            fill(work, at, 301);
+        }
         empty.retain(|&other| other != at);
     }
     for at in empty {

@@ -24,10 +24,17 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
     if found.has(402) || found.has(404) {
         neighbours(work);
     }
-    if found.has(401) {
+    // Reasoning that nothing follows is removed first: nobody has to open or close what goes.
+    let goes = |work: &Work<'_, '_>, at: Option<usize>| {
+        let slot = at.and_then(|at| work.slots.get(at));
+        let spoken = |kind: &Kind<'_>| !matches!(kind, Kind::Reasoning(_));
+        found.has(501) && slot.is_some_and(|slot| !slot.holds(work.input, spoken))
+    };
+    let spoken = |slot: &Slot<'_>| !slot.role.is_system();
+    if found.has(401) && !goes(work, work.slots.iter().position(spoken)) {
         open(work);
     }
-    if found.has(403) {
+    if found.has(403) && !goes(work, work.slots.len().checked_sub(1)) {
         close(work);
     }
     if found.has(405) {
@@ -254,7 +261,9 @@ fn close(work: &mut Work<'_, '_>) {
     let more = |marks: Marks| marks.has(Marks::OTHER_BODY) || marks.has(Marks::UNKNOWN_BODY);
     let last = draft.messages.get(at).filter(|message| message.range().is_empty());
     let silent = last.is_some_and(|message| !more(message.marks));
-    if silent && at > 0 && at + 1 == work.slots.len() {
+    let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
+    let asked = before.is_some_and(|message| !message.role.is_assistant());
+    if silent && asked && at + 1 == work.slots.len() {
         work.slots.pop();
         let note = "the last message says nothing and is removed".to_owned();
         return work.note(403, Strategy::Drop, at, Vec::new(), note);

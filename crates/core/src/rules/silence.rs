@@ -1,4 +1,4 @@
-//! User messages that say nothing and still have to stay.
+//! Messages that say nothing and still have to stay.
 
 use super::{empty_message, empty_text};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     profile::Profile,
 };
 
-/// The user message that may not go although it says nothing: without it nobody would ask anything,
-/// or the history would begin with the model. What it should say nobody knows, so it is filled only
+/// The message that may not go although it says nothing: without it nobody would ask anything, the
+/// history would begin with the model, or nothing would be left. What it should say nobody knows, so it is filled only
 /// where repairs that need asking were asked for.
 pub(super) fn kept(view: &View<'_, '_>) -> Option<usize> {
     let silent = |at: usize| {
@@ -22,7 +22,10 @@ pub(super) fn kept(view: &View<'_, '_>) -> Option<usize> {
     };
     let user = |at: &usize| view.draft.messages[*at].role.is_user();
     let count = view.draft.messages.len();
-    let last = (0..count).rev().find(user)?;
+    let Some(last) = (0..count).rev().find(user) else {
+        // A history of nothing but silence may not become an empty one either.
+        return (0..count).all(silent).then(|| count.checked_sub(1)).flatten();
+    };
     if (0..count).filter(user).all(silent) {
         return Some(last);
     }

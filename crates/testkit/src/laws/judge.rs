@@ -63,12 +63,12 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
         }
         return Ok(());
     }
-    if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
-        return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
-    }
     sound(case, &fixed, &repair.edits)?;
     deterministic(case, document, &fixed)?;
     if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
+        if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
+            return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
+        }
         conserving(case, &value, &fixed)?;
         ordered(case, &value, &fixed)?;
     }

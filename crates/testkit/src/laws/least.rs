@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foxwedge_core::{
-    Draft, Edit, Fate, Kind, Marks, Pairing, Piece, Repair, Slot, Source, Strategy, pair,
+    Draft, Edit, Fate, Kind, Pairing, Piece, Repair, Slot, Source, Strategy, pair,
 };
 use foxwedge_dialect::{Reading, read, want};
 use serde_json::{Map, Value};
@@ -246,13 +246,15 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
         }
         for piece in slot.pieces.iter().filter(|piece| piece.source == Source::Kept) {
             let text = piece.part.span.of(draft.source);
-            let changed = !piece.patch.is_empty() || slot.without_id || slot.recast;
+            // An edit of a message that is all one part changes the part.
+            let whole = piece.part.span == draft.messages[origin].span;
+            let changed = !piece.patch.is_empty() || slot.without_id || slot.recast || whole;
             // Strings are joined to one.
             if !changed && !written.contains(text.trim_matches('"')) {
                 return Some(format!("{text}\nis lost in {written}"));
             }
         }
-        if let Some(key) = lost_field(before, written, slot.marks) {
+        if let Some(key) = lost_field(before, written) {
             return Some(format!("`{key}` of [{origin}] {before}\nis lost in {written}"));
         }
     }
@@ -260,8 +262,8 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
 }
 
 /// A field that no repair has to do with, and that is not what it was.
-fn lost_field(before: &str, written: &str, _: Marks) -> Option<String> {
-    const REPAIRED: [&str; 12] = [
+fn lost_field(before: &str, written: &str) -> Option<String> {
+    const REPAIRED: [&str; 13] = [
         "role",
         "content",
         "parts",
@@ -274,6 +276,7 @@ fn lost_field(before: &str, written: &str, _: Marks) -> Option<String> {
         "arguments",
         "input",
         "name",
+        "type",
     ];
     let fields = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
     let (before, written) = (fields(before)?, fields(written)?);

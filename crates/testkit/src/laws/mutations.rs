@@ -2,16 +2,20 @@
 //!
 //! A document is generated, damaged, detected and read as the command line would do it. If a check
 //! says that something can be fixed, the repaired document is again detected as a conversation, can
-//! be read, has nothing left that could be fixed, and is not changed by another repair.
+//! be read, has nothing left that could be fixed, and is not changed by another repair. The repair
+//! changes the least, keeps real results, and leaves somebody who asks.
 
-use foxwedge_core::{Applicability, Policy, Profile, Question, RuleSet, check};
+use foxwedge_core::{Applicability, Kind, Part, Policy, Profile, Question, RuleSet, check};
 use foxwedge_dialect::{detect, read, text, want};
+use serde_json::Value;
 
 use super::{
     Breach, Case, Options, Tally,
     judge::{Verdict, breach},
+    least,
+    written::still_answers,
 };
-use crate::mutate;
+use crate::{has_user, mutate};
 
 /// Runs the cases one after another.
 pub fn campaign(options: &Options) -> Tally {
@@ -67,14 +71,28 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
     let Some(again) = detect(&fixed) else {
         return breach("fixable", format!("looks like no conversation\nafter {fixed}"));
     };
-    // Without its calls a bare list may look like another format, and has to be one then.
-    if read(&fixed, again.wire, want(profile)).is_err() {
-        return breach("fixable", format!("looks like {}\nafter {fixed}", again.wire.name()));
-    }
     let second = match read(&fixed, found.wire, want(profile)) {
         Ok(second) => second,
         Err(error) => return breach("fixable", format!("unreadable: {error}\nafter {fixed}")),
     };
+    // What holds no call and no answer may be of several formats, and has to be readable as the one
+    // that it looks like.
+    let pairs = |part: &Part<'_>| matches!(part.kind, Kind::Call(_) | Kind::Answer(_));
+    let tells = second.draft.parts.iter().any(pairs);
+    let other = again.wire != found.wire;
+    if other && (tells || read(&fixed, again.wire, want(profile)).is_err()) {
+        return breach("fixable", format!("looks like {}\nafter {fixed}", again.wire.name()));
+    }
+    let case = Case { seed: 0, agent: None, wire: found.wire, profile, policy, size: 0 };
+    least::minimal(&case, &reading, &repair, &fixed)?;
+    let values = [source, fixed.as_str()].map(serde_json::from_str::<Value>);
+    if let [Ok(before), Ok(after)] = &values {
+        let wire = found.wire.name();
+        if has_user(wire, before) && !has_user(wire, after) {
+            return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
+        }
+        still_answers(&case, before, after)?;
+    }
     let left = check(&second.draft, &question);
     let open = left.findings.iter().find(|finding| fixable(finding.fix.applicability));
     if let Some(finding) = open {

@@ -8,6 +8,7 @@ use super::{
     Case,
     judge::{Verdict, breach, messages},
 };
+use crate::has_user;
 
 /// Takes back one change at a time: a message that was rewritten gets its old bytes, one that was
 /// added goes, one that was removed comes back. Each time something is found that the repair had
@@ -57,8 +58,10 @@ pub(super) fn needed(
             return breach("needed", format!("{what}\nedits {:#?}\nafter {fixed}", &*repair.edits));
         }
     }
-    // What was joined with another message is not gone.
-    if repair.edits.iter().any(|edit| edit.strategy == Strategy::Merge) {
+    // What was joined with another message is not gone, and what has an id that was given up has
+    // lost its other half.
+    let linked = |edit: &Edit| matches!(edit.strategy, Strategy::Merge | Strategy::Rename);
+    if repair.edits.iter().any(linked) {
         return Ok(());
     }
     // Whoever wants whole turns removed loses all of a turn.
@@ -81,15 +84,21 @@ pub(super) fn needed(
 /// Whether a message holds nothing that came from another one.
 fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
-    slot.pieces.iter().all(|piece| match piece.source {
-        Source::Kept => span.start <= piece.part.span.start && piece.part.span.end <= span.end,
-        Source::Words(_) => true,
-        Source::Quote { .. } | Source::Media { .. } => false,
-    })
+    // A new id stands on both halves of a pair.
+    let renamed = slot.pieces.iter().any(|piece| piece.patch.id.is_some());
+    !renamed
+        && slot.pieces.iter().all(|piece| match piece.source {
+            Source::Kept => span.start <= piece.part.span.start && piece.part.span.end <= span.end,
+            Source::Words(_) => true,
+            Source::Quote { .. } | Source::Media { .. } => false,
+        })
 }
 
 /// Whether nothing is found in a document with this list that is not found in the repaired one.
 fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
+    if list.is_empty() {
+        return false;
+    }
     let mut document = after.clone();
     match &mut document {
         Value::Array(old) => *old = list,
@@ -101,6 +110,10 @@ fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>)
             fields.insert(key.to_owned(), Value::Array(list));
         }
         _ => return false,
+    }
+    let wire = case.wire.name();
+    if has_user(wire, after) && !has_user(wire, &document) {
+        return false;
     }
     let text = document.to_string();
     let Ok(reading) = read(&text, case.wire, want(case.profile)) else { return false };
