@@ -3,12 +3,13 @@
 //! A [`Draft`] is whatever arrived, in any order and with any gaps. It copies no content: ids and
 //! names borrow from the input (unless they were spelled with escapes), everything else is a span.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use crate::span::Span;
 
 mod facts;
 mod flaw;
+mod kinds;
 mod surrogates;
 mod builder;
 
@@ -252,7 +253,8 @@ pub struct Part<'a> {
     pub kind: Kind<'a>,
 }
 
-/// What a part is.
+/// What a part is. It is small, as most parts are texts; what is known about a call or an answer is
+/// shared by all outlines of a history, whatever a repair does to the rest of it.
 #[derive(Clone, Debug)]
 pub enum Kind<'a> {
     /// Text.
@@ -262,13 +264,13 @@ pub enum Kind<'a> {
     /// The model's reasoning.
     Reasoning(Seal),
     /// A call that the client answers.
-    Call(Call<'a>),
+    Call(Arc<Call<'a>>),
     /// An answer of the client.
-    Answer(Answer<'a>),
+    Answer(Arc<Answer<'a>>),
     /// A call that the provider runs itself.
-    ServerCall(Option<Cow<'a, str>>),
+    ServerCall(Option<Box<Cow<'a, str>>>),
     /// The provider's own answer.
-    ServerAnswer(Option<Cow<'a, str>>),
+    ServerAnswer(Option<Box<Cow<'a, str>>>),
     /// Anything we do not know: kept as it is.
     Other,
 }
@@ -320,12 +322,12 @@ pub struct Call<'a> {
 }
 
 /// An answer of the client.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer<'a> {
     /// The id of the call it answers; `None` if missing, empty, or not a string.
     pub id: Option<Cow<'a, str>>,
-    /// The tool's name, where the format carries one.
-    pub name: Option<Cow<'a, str>>,
+    /// The tool's name; only one format carries any.
+    pub name: Option<Box<Cow<'a, str>>>,
     /// Which kind of call it answers.
     pub family: Family,
     /// What it says.

@@ -4,6 +4,8 @@
 //! messages ([`Slot`]s), each either kept byte for byte or rewritten from [`Piece`]s, and a list
 //! of [`Edit`]s that says what was done and why. Dialects turn it back into bytes.
 
+use std::{borrow::Cow, sync::Arc};
+
 use crate::{
     check::{Question, check},
     draft::{Content, Draft, Marks, Part, Role},
@@ -15,6 +17,7 @@ use crate::{
 mod work;
 mod edits;
 mod patch;
+mod sources;
 mod flaws;
 mod roles;
 mod misplaced;
@@ -37,19 +40,20 @@ pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
 pub use patch::{Patch, PatchCell};
+pub use sources::{NewWords, QuotedAnswer, Source};
 use work::Work;
 
 /// A repaired history, as data.
 #[derive(Clone, Debug)]
 pub struct Repair<'a> {
     /// The messages in their new order; none if nothing was done.
-    pub slots: Vec<Slot<'a>>,
+    pub slots: Arc<Vec<Slot<'a>>>,
     /// What was done, in order.
     pub edits: EditLog,
     /// What changes around the list of messages.
     pub body: BodyEdits,
     /// Strings whose half characters are to be replaced, as in [`crate::Body::surrogates`].
-    pub surrogates: Vec<Span>,
+    pub surrogates: Arc<Vec<Span>>,
     /// What was wrong with the input.
     pub before: Report,
     /// What is still wrong: findings that have no repair, or none that may be done unasked.
@@ -59,7 +63,16 @@ pub struct Repair<'a> {
     changed: bool,
 }
 
-impl Repair<'_> {
+impl<'a> Repair<'a> {
+    /// Gives every message that changes its pieces, also where only its role or another field does.
+    pub fn open_touched(&mut self, draft: &Draft<'a>) {
+        let closed = |slot: &Slot<'_>| slot.touched && !slot.opened;
+        if self.slots.iter().any(closed) {
+            let slots = Arc::make_mut(&mut self.slots).iter_mut();
+            slots.filter(|slot| closed(slot)).for_each(|slot| slot.open(draft));
+        }
+    }
+
     /// Whether the input stays as it is, byte for byte.
     pub fn is_untouched(&self) -> bool {
         !self.changed
@@ -73,7 +86,8 @@ pub struct Slot<'a> {
     pub origin: Option<usize>,
     /// Who speaks.
     pub role: Role,
-    /// Its parts; those of a slot that is not touched stay in the input.
+    /// Its parts. Those of a slot that is not touched stay in the input, and so do those of one of
+    /// which only other fields change, until it is opened.
     pub pieces: Vec<Piece<'a>>,
     /// What its content field holds.
     pub content: Content,
@@ -86,7 +100,18 @@ pub struct Slot<'a> {
     /// Its item id has to go.
     pub without_id: bool,
     opened: bool,
-    span: Span,
+}
+
+impl<'a> Slot<'a> {
+    /// The slot with its pieces, whether they were taken over from the input or not.
+    pub fn with_pieces<'s>(&'s self, draft: &Draft<'a>) -> Cow<'s, Slot<'a>> {
+        if self.opened {
+            return Cow::Borrowed(self);
+        }
+        let mut slot = self.clone();
+        slot.open(draft);
+        Cow::Owned(slot)
+    }
 }
 
 /// One part of a repaired message.
@@ -95,34 +120,9 @@ pub struct Piece<'a> {
     /// Its outline.
     pub part: Part<'a>,
     /// Where its content comes from.
-    pub source: Source,
+    pub source: Source<'a>,
     /// What changes inside it.
     pub patch: PatchCell,
-    /// While answers move: the call it answers.
-    call: usize,
-}
-
-/// Where the content of a piece comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// From the input, at the part's span.
-    Kept,
-    /// Invented words: a placeholder answer, a bridge, an empty field.
-    Words(String),
-    /// The content of an answer, told as text.
-    Quote {
-        /// What is said before it.
-        heading: String,
-        /// Where the answer's content lies.
-        content: Span,
-    },
-    /// The media of an answer.
-    Media {
-        /// What is said before it.
-        heading: String,
-        /// Where the answer's content lies.
-        content: Span,
-    },
 }
 
 /// How arguments are spelled anew.
@@ -202,10 +202,10 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
     let after = after.unwrap_or_else(|| before.clone());
     Repair {
         changed: work.changed || !work.edits.is_empty(),
-        slots: work.slots,
+        slots: Arc::new(work.slots),
         edits: work.edits,
         body: work.body,
-        surrogates: work.surrogates,
+        surrogates: Arc::new(work.surrogates),
         before,
         after,
         later: RepairLosses::default(),
@@ -215,10 +215,10 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
 /// Nothing to do.
 fn untouched<'a>(report: Report) -> Repair<'a> {
     Repair {
-        slots: Vec::new(),
+        slots: Arc::default(),
         edits: EditLog::default(),
         body: BodyEdits::default(),
-        surrogates: Vec::new(),
+        surrogates: Arc::default(),
         before: report.clone(),
         after: report,
         later: RepairLosses::default(),

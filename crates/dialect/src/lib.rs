@@ -105,7 +105,10 @@ pub fn want(profile: Profile) -> Want {
 
 impl<'a> Reading<'a> {
     /// Splices a repair of this reading into its document.
-    pub fn apply(&self, repair: &Repair<'a>) -> Patched<'a> {
+    pub fn apply<'r>(&'r self, repair: &Repair<'a>) -> Patched<'r>
+    where
+        'a: 'r,
+    {
         splice::apply(&self.draft, self.frame, repair)
     }
 
@@ -120,7 +123,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Repairs the document: the new text, and what was done.
-    pub fn fix(&self, question: &Question) -> (Patched<'a>, Repair<'a>) {
+    pub fn fix(&self, question: &Question) -> (Patched<'_>, Repair<'a>) {
         let repair = repair(&self.draft, question);
         (self.apply(&repair), repair)
     }

@@ -182,6 +182,7 @@ impl<'a> Session<'a> {
         if repair.is_untouched() {
             return (Rewritten::whole(self.log.bytes), repair);
         }
+        repair.open_touched(self.draft());
         let mut rewritten = self.rewrite(&repair);
         settle::settle(self, question, &mut repair, &mut rewritten);
         (rewritten, repair)

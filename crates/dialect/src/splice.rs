@@ -1,6 +1,6 @@
 //! Turns a repair back into bytes: what is not touched is copied, the rest is spelled anew.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use foxwedge_core::{Draft, Layout, Repair, Slot, Span, Wire};
 
@@ -24,28 +24,45 @@ pub(crate) use patch::{Change, Changes, patch, patched};
 pub(crate) use quoted::{Element, Quoted};
 pub(crate) use writer::{Chunk, Writer, replaced};
 
-/// A repaired document: pieces of the input and a few words of our own. Nothing is copied until
-/// it is written.
+/// A repaired document: the input and what becomes of it. Nothing is copied until it is written,
+/// and then one piece after the other.
 #[derive(Clone, Debug)]
 pub struct Patched<'a> {
     source: &'a str,
-    chunks: Vec<Chunk>,
+    /// Nothing if the document stays as it is.
+    splice: Option<Splice<'a>>,
+}
+
+/// What a repair makes of a document.
+#[derive(Clone, Debug)]
+struct Splice<'a> {
+    draft: &'a Draft<'a>,
+    frame: Frame,
+    slots: Arc<Vec<Slot<'a>>>,
+    surrogates: Arc<Vec<Span>>,
+    thinking_off: bool,
+    declare: Vec<String>,
 }
 
 impl<'a> Patched<'a> {
     /// The input, untouched.
     pub fn whole(source: &'a str) -> Patched<'a> {
-        Patched { source, chunks: vec![Chunk::Copy(Span::new(0, source.len()))] }
+        Patched { source, splice: None }
     }
 
-    /// The pieces in order.
-    pub fn pieces(&self) -> impl Iterator<Item = &str> {
-        self.chunks.iter().flat_map(|chunk| chunk.pieces(self.source))
+    /// Hands over its text, piece by piece.
+    pub fn for_each(&self, mut piece: impl FnMut(&str)) {
+        match &self.splice {
+            None => piece(self.source),
+            Some(splice) => splice.write(&mut piece),
+        }
     }
 
-    /// Length in bytes.
+    /// Length in bytes. What changes is written for it, and thrown away.
     pub fn len(&self) -> usize {
-        self.pieces().map(str::len).sum()
+        let mut length = 0;
+        self.for_each(|piece| length += piece.len());
+        length
     }
 
     /// Whether it holds nothing.
@@ -58,64 +75,88 @@ impl<'a> Patched<'a> {
     /// # Errors
     /// Whatever the writer reports.
     pub fn write_to(&self, out: &mut impl io::Write) -> io::Result<()> {
-        self.pieces().try_for_each(|piece| out.write_all(piece.as_bytes()))
+        let mut result = Ok(());
+        self.for_each(|piece| {
+            if result.is_ok() {
+                result = out.write_all(piece.as_bytes());
+            }
+        });
+        result
     }
 }
 
 impl std::fmt::Display for Patched<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.pieces().try_for_each(|piece| f.write_str(piece))
+        let mut result = Ok(());
+        self.for_each(|piece| {
+            if result.is_ok() {
+                result = f.write_str(piece);
+            }
+        });
+        result
     }
 }
 
 /// Splices a repair into the document it was made for.
-pub(crate) fn apply<'a>(draft: &Draft<'a>, frame: Frame, repair: &Repair<'a>) -> Patched<'a> {
-    let source = draft.source;
-    if repair.is_untouched() {
-        return Patched::whole(source);
-    }
-    let mut out = Writer::new(source, &repair.surrogates);
-    let document = frame.document;
-    out.copy(Span { start: 0, end: document.start });
-    let list = frame.list.map(|list| {
-        let mut out = Writer::new(source, &repair.surrogates);
-        write_list(&mut out, draft, list, &repair.slots);
-        out.finish()
+pub(crate) fn apply<'a>(draft: &'a Draft<'a>, frame: Frame, repair: &Repair<'a>) -> Patched<'a> {
+    let splice = (!repair.is_untouched()).then(|| Splice {
+        draft,
+        frame,
+        slots: repair.slots.clone(),
+        surrogates: repair.surrogates.clone(),
+        thinking_off: repair.body.thinking_off,
+        declare: repair.body.declare.clone(),
     });
-    let alone = !repair.body.thinking_off && repair.body.declare.is_empty();
-    if let (true, true, Some(place)) = (frame.object, alone, frame.list) {
-        // Only the list changes, and where it lies is known.
-        out.copy(Span { start: document.start, end: place.start });
-        out.append(list.unwrap_or_default());
-        out.copy(Span { start: place.end, end: document.end });
-    } else if frame.object {
-        let mut changes: Changes<'_> = Vec::new();
-        changes.extend(list.map(|list| (list_key(draft.wire), Change::Chunks(list))));
-        if repair.body.thinking_off {
-            changes.push(("thinking", Change::Text("{\"type\":\"disabled\"}".to_owned())));
+    Patched { source: draft.source, splice }
+}
+
+impl<'a> Splice<'a> {
+    /// Hands over the text of the document, piece by piece.
+    fn write(&self, piece: &mut dyn FnMut(&str)) {
+        let (source, frame, document) = (self.draft.source, self.frame, self.frame.document);
+        let mut out = Writer::to_sink(source, &self.surrogates, piece);
+        out.copy(Span { start: 0, end: document.start });
+        let write = |out: &mut Writer<'_>, list| write_list(out, self.draft, list, &self.slots);
+        let alone = !self.thinking_off && self.declare.is_empty();
+        match frame.list {
+            // Only the list changes, and where it lies is known.
+            Some(list) if frame.object && alone => {
+                out.copy(Span { start: document.start, end: list.start });
+                write(&mut out, list);
+                out.copy(Span { start: list.end, end: document.end });
+            }
+            list if frame.object => {
+                let mut changes: Changes<'_> = Vec::new();
+                changes.extend(list.map(|list| {
+                    let list = Change::Written(Box::new(move |out| write(out, list)));
+                    (list_key(self.draft.wire), list)
+                }));
+                if self.thinking_off {
+                    changes.push(("thinking", Change::Text("{\"type\":\"disabled\"}".to_owned())));
+                }
+                if !self.declare.is_empty() {
+                    changes.push(("toolConfig", Change::Text(tool_config(&self.declare))));
+                }
+                patch(&mut out, document, changes);
+            }
+            list => list.into_iter().for_each(|list| write(&mut out, list)),
         }
-        if !repair.body.declare.is_empty() {
-            changes.push(("toolConfig", Change::Text(tool_config(&repair.body.declare))));
-        }
-        patch(&mut out, document, changes);
-    } else {
-        out.append(list.unwrap_or_default());
+        out.copy(Span::new(document.end as usize, source.len()));
+        out.finish();
     }
-    out.copy(Span::new(document.end as usize, source.len()));
-    Patched { source, chunks: out.finish() }
 }
 
 /// Writes the list with its brackets, in the spacing of the original.
-fn write_list(out: &mut Writer<'_>, draft: &Draft<'_>, list: Span, slots: &[Slot<'_>]) {
-    let spans: Vec<Span> = draft.messages.iter().map(|message| message.span).collect();
+fn write_list<'a>(out: &mut Writer<'_>, draft: &Draft<'a>, list: Span, slots: &[Slot<'a>]) {
+    let messages = &draft.messages;
     let gap = |before: usize| -> Option<Span> {
-        let (one, two) = (spans.get(before)?, spans.get(before + 1)?);
-        Some(Span { start: one.end, end: two.start })
+        let (one, two) = (messages.get(before)?, messages.get(before + 1)?);
+        Some(Span { start: one.span.end, end: two.span.start })
     };
     let usual = gap(0);
     out.copy(Span {
         start: list.start,
-        end: spans.first().map_or(list.start + 1, |first| first.start),
+        end: messages.first().map_or(list.start + 1, |first| first.span.start),
     });
     let mut before: Option<Option<usize>> = None;
     for slot in slots {
@@ -127,16 +168,18 @@ fn write_list(out: &mut Writer<'_>, draft: &Draft<'_>, list: Span, slots: &[Slot
             }
         }
         before = Some(slot.origin);
-        match slot.origin.filter(|_| !slot.touched).and_then(|at| spans.get(at)) {
-            Some(&span) => out.copy(span),
+        match slot.origin.filter(|_| !slot.touched).and_then(|at| messages.get(at)) {
+            Some(message) => out.copy(message.span),
             None => write_slot(out, draft, slot),
         }
     }
-    out.copy(Span { start: spans.last().map_or(list.end - 1, |last| last.end), end: list.end });
+    let end = messages.last().map_or(list.end - 1, |last| last.span.end);
+    out.copy(Span { start: end, end: list.end });
 }
 
 /// Writes one message of a repaired history.
-pub(crate) fn write_slot(out: &mut Writer<'_>, draft: &Draft<'_>, slot: &Slot<'_>) {
+pub(crate) fn write_slot<'a>(out: &mut Writer<'_>, draft: &Draft<'a>, slot: &Slot<'a>) {
+    let slot = &*slot.with_pieces(draft);
     let origin = slot.origin.and_then(|at| draft.messages.get(at));
     match (draft.wire, origin) {
         (Wire::OpenaiChat, Some(message)) => openai_chat::rewritten(out, draft, message, slot),

@@ -108,8 +108,8 @@ fn same(judging: Judging<'_>) -> Result<Guarded, Refusal> {
             let (patched, repair) = judging.reading.fix(&question);
             guarded.observe(&repair.before);
             if !repair.is_untouched() {
-                let mut bytes = Vec::with_capacity(patched.len());
-                patched.pieces().for_each(|piece| bytes.extend_from_slice(piece.as_bytes()));
+                let mut bytes = Vec::with_capacity(judging.body.len());
+                patched.for_each(|piece| bytes.extend_from_slice(piece.as_bytes()));
                 let Repair { edits, .. } = repair;
                 guarded.fix(bytes, edits);
             }

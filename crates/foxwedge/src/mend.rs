@@ -4,11 +4,12 @@ use std::{
     fs,
     io::{self, Write},
     path::Path,
+    sync::Arc,
 };
 
 use anyhow::{Context, bail};
-use foxwedge_core::{Edit, RepairLosses};
-use foxwedge_dialect::{Patched, session::Rewritten};
+use foxwedge_core::{Edit, EditLog, Repair, RepairLosses};
+use foxwedge_dialect::{Reading, session::Rewritten};
 
 use crate::{
     ask::Ask,
@@ -47,7 +48,8 @@ pub(crate) struct Plan<'a> {
 
 /// A repaired document.
 enum Patch<'a> {
-    Wire(Patched<'a>),
+    /// What was read, and its repair: written anew whenever it is asked for.
+    Wire(Arc<Reading<'a>>, Box<Repair<'a>>),
     Session(Rewritten<'a>),
 }
 
@@ -78,14 +80,13 @@ impl<'a> Plan<'a> {
     /// A session is the whole file, `length` bytes of it.
     fn add(&mut self, document: &Document<'a>, shift: usize, length: usize) {
         let draft = document.draft();
-        let (length, patch, repair) = match &document.body {
-            Body::Wire(reading) => {
-                let (patched, repair) = reading.fix(&document.question);
-                (draft.source.len(), Patch::Wire(patched), repair)
+        let (length, mut repair, rewritten) = match &document.body {
+            Body::Wire(_) => {
+                (draft.source.len(), foxwedge_core::repair(draft, &document.question), None)
             }
             Body::Session(session) => {
                 let (rewritten, repair) = session.fix(&document.question);
-                (length, Patch::Session(rewritten), repair)
+                (length, repair, Some(rewritten))
             }
         };
         self.before += repair.before.total();
@@ -93,18 +94,25 @@ impl<'a> Plan<'a> {
             return;
         }
         let start = shift + document.base;
-        self.patches.push((start, start + length, patch));
         self.losses.add(&repair.losses(draft));
-        self.steps += repair.edits.len();
+        let edits: EditLog = std::mem::take(&mut repair.edits);
+        self.steps += edits.len();
+        let patch = match (&document.body, rewritten) {
+            (Body::Wire(reading), _) => Patch::Wire(reading.clone(), Box::new(repair)),
+            (Body::Session(_), rewritten) => {
+                Patch::Session(rewritten.unwrap_or_else(|| Rewritten::whole(self.content)))
+            }
+        };
+        self.patches.push((start, start + length, patch));
         let room = APPLIED.saturating_sub(self.applied.len());
         let message = |edit: &Edit| draft.messages.get(edit.message);
         let offset = |edit: &Edit| message(edit).map(|at| document.base + at.span.start as usize);
-        self.offsets.extend(repair.edits.iter().take(room).map(offset));
+        self.offsets.extend(edits.iter().take(room).map(offset));
         let applied = |edit: Edit| {
             let role = role_at(draft, edit.message);
             Applied { edit, wire: draft.wire, role, position: None, line: document.line }
         };
-        self.applied.extend(repair.edits.into_iter().take(room).map(applied));
+        self.applied.extend(edits.into_iter().take(room).map(applied));
     }
 
     /// Gives each step the place of its message.
@@ -136,12 +144,17 @@ impl<'a> Plan<'a> {
         for (start, end, patch) in &self.patches {
             out.write_all(self.content.get(done..*start).unwrap_or_default())?;
             match patch {
-                Patch::Wire(patched) => patched.write_to(&mut out)?,
+                Patch::Wire(reading, repair) => reading.apply(repair).write_to(&mut out)?,
                 Patch::Session(rewritten) => rewritten.write_to(&mut out)?,
             }
             done = *end;
         }
         out.write_all(self.content.get(done..).unwrap_or_default())
+    }
+
+    /// The plan without what is needed to write it.
+    fn written(self) -> Plan<'a> {
+        Plan { patches: Vec::new(), ..self }
     }
 
     /// What is to be said after the repair.
@@ -163,9 +176,17 @@ pub(crate) fn file(
     look: Look,
 ) -> anyhow::Result<Judged> {
     let ask = &ask.as_read(plan.session.as_ref());
-    let write = |out: &mut dyn Write| plan.write_to(out);
-    let after = exchange(snapshot, plan.session.as_ref(), write, manner, ask, look)?;
-    Ok(plan.told(after))
+    let session = plan.session.clone();
+    let mut told = None;
+    // What was read is not needed any more when the result is written, and goes before that is
+    // read again.
+    let write = |out: &mut dyn Write| {
+        plan.write_to(out)?;
+        told = Some(plan.written());
+        Ok(())
+    };
+    let after = exchange(snapshot, session.as_ref(), write, manner, ask, look)?;
+    Ok(told.map_or_else(Judged::default, |plan| plan.told(after)))
 }
 
 /// Puts new content in the place of a file that nobody else writes: proven first, and what it
@@ -206,6 +227,7 @@ pub(crate) fn filter(
     let ask = &ask.as_read(plan.session.as_ref());
     let mut written = Vec::with_capacity(plan.content.len());
     plan.write_to(&mut written)?;
+    let plan = plan.written();
     let after = verify(&written, manner, ask, look).context("the repair did not hold")?;
     Ok((written, plan.told(after)))
 }

@@ -1,6 +1,6 @@
 //! Bytes to documents: the session file of an agent, one conversation, or one a line.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use foxwedge_core::Question;
 use foxwedge_dialect::{
@@ -133,7 +133,7 @@ fn conversations<'a>(bytes: &'a [u8], manner: Manner, ask: &Ask) -> Result<Sourc
             Ok(reading) if manner.walked && !is_conversation(&reading) => {}
             Ok(reading) => {
                 note(&mut source.notes, number, &detection, ask, &question);
-                let body = Body::Wire(Box::new(reading));
+                let body = Body::Wire(Arc::new(reading));
                 source.documents.push(Document {
                     base,
                     line: None,

@@ -144,6 +144,37 @@ impl std::io::Write for Sink {
 /// A document whose messages are those of another, again and again, until it has so many bytes. A
 /// kilobyte of text for each message stands behind each repetition, as in real conversations.
 pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
+    let words = |messages: usize| {
+        let words = "word ".repeat(200 * messages);
+        let words = words.trim_end();
+        match wire {
+            Wire::OpenaiChat | Wire::Anthropic => {
+                format!("{{\"role\":\"user\",\"content\":\"{words}\"}},")
+            }
+            Wire::OpenaiResponses => {
+                format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{words}\"}},")
+            }
+            Wire::Gemini => format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}},"),
+            Wire::Bedrock => {
+                format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{words}\"}}]}},")
+            }
+        }
+    };
+    repeated(document, wire, bytes, words).map(|(text, _)| text)
+}
+
+/// The same with nothing in between: messages as small as they are, all of them broken. Tells how
+/// many messages there are.
+pub fn multiplied_bare(document: &str, wire: Wire, bytes: usize) -> Option<(String, usize)> {
+    repeated(document, wire, bytes, |_| String::new())
+}
+
+fn repeated(
+    document: &str,
+    wire: Wire,
+    bytes: usize,
+    filler: impl Fn(usize) -> String,
+) -> Option<(String, usize)> {
     let reading = read(document, wire, want(Profile::of(wire))).ok()?;
     let list = reading.frame.list?;
     let inside = document.get(list.start as usize + 1..list.end as usize - 1)?.trim();
@@ -152,18 +183,9 @@ pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
     if inside.is_empty() {
         return None;
     }
-    let words = "word ".repeat(200 * reading.draft.messages.len().max(1));
-    let words = words.trim_end();
-    let filler = match wire {
-        Wire::OpenaiChat | Wire::Anthropic => {
-            format!("{{\"role\":\"user\",\"content\":\"{words}\"}}")
-        }
-        Wire::OpenaiResponses => {
-            format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{words}\"}}")
-        }
-        Wire::Gemini => format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{words}\"}}]}}"),
-        Wire::Bedrock => format!("{{\"role\":\"user\",\"content\":[{{\"text\":\"{words}\"}}]}}"),
-    };
+    let messages = reading.draft.messages.len().max(1);
+    let filler = filler(messages);
+    let mut many = messages;
     let mut text = String::with_capacity(bytes + document.len() + filler.len());
     text.push_str(before);
     loop {
@@ -173,10 +195,10 @@ pub fn multiplied(document: &str, wire: Wire, bytes: usize) -> Option<String> {
         }
         text.push(',');
         text.push_str(&filler);
-        text.push(',');
+        many += messages;
     }
     text.push_str(behind);
-    Some(text)
+    Some((text, many))
 }
 
 /// A list of things that are made one by one, between two texts.

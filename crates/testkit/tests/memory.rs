@@ -13,7 +13,9 @@ use std::{
 };
 
 use foxwedge_core::{Profile, Wire, rules};
-use foxwedge_testkit::hostile::{HostileFormat, HostileOutcome, multiplied, shapes};
+use foxwedge_testkit::hostile::{
+    HostileFormat, HostileOutcome, multiplied, multiplied_bare, shapes,
+};
 
 /// A check and a repair may take so many times the document.
 const TIMES: usize = 3;
@@ -21,8 +23,10 @@ const TIMES: usize = 3;
 const BESIDE: usize = 12 << 20;
 /// Where messages are as small as they can be, what counts is how many there are: an outline of each,
 /// and in a repair what becomes of it. So many bytes for each thing that a shape has many of.
-const CHECK_EACH: usize = 1_000;
-const FIX_EACH: usize = 4_000;
+const CHECK_EACH: usize = 400;
+const FIX_EACH: usize = 1_500;
+/// The same for each record of a session file: it is read twice, before the repair and behind it.
+const RECORD_EACH: usize = 3_000;
 
 /// In the process that is measured: what to do.
 const CASE: &str = "FOXWEDGE_MEMORY_CASE";
@@ -40,7 +44,8 @@ struct Case {
     bytes: Vec<u8>,
 }
 
-/// The broken cases of the rules in one format, each as often as it takes.
+/// The broken cases of the rules in one format, each as often as it takes: with text in between, as
+/// in real conversations, and with nothing in between.
 fn of_rules(wire: Wire, wanted: Option<&str>) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/cases");
     let mut cases = Vec::new();
@@ -48,14 +53,24 @@ fn of_rules(wire: Wire, wanted: Option<&str>) -> Vec<Case> {
         let folder = root.join(rule.name.replace('-', "_"));
         let Some((path, profile)) = broken(&folder, wire) else { continue };
         let name = format!("{} {}", rule.label(), wire.name());
-        if wanted.is_some_and(|wanted| wanted != name) {
+        let bare = format!("{name}, nothing else");
+        let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted == name);
+        if !is_wanted(&name) && !is_wanted(&bare) {
             continue;
         }
         let document = fs::read_to_string(&path).expect("a case can be read");
         let size = if wanted.is_some() { megabytes() << 20 } else { 1 };
-        let Some(text) = multiplied(&document, wire, size) else { continue };
         let format = HostileFormat::Request(wire, profile);
-        cases.push(Case { name, many: 0, format, bytes: text.into_bytes() });
+        if is_wanted(&name)
+            && let Some(text) = multiplied(&document, wire, size)
+        {
+            cases.push(Case { name, many: 0, format, bytes: text.into_bytes() });
+        }
+        if is_wanted(&bare)
+            && let Some((text, many)) = multiplied_bare(&document, wire, size)
+        {
+            cases.push(Case { name: bare, many, format, bytes: text.into_bytes() });
+        }
     }
     cases
 }
@@ -140,7 +155,8 @@ fn status(field: &str) -> usize {
 fn try_all(group: &str) {
     let mut broken = Vec::new();
     for case in cases(group, None) {
-        for (job, each) in [("check", CHECK_EACH), ("fix", FIX_EACH)] {
+        let fix = if group == "files" { RECORD_EACH } else { FIX_EACH };
+        for (job, each) in [("check", CHECK_EACH), ("fix", fix)] {
             let [bytes, many, peak, findings, edits, left] = measure(group, job, &case.name);
             let line = format!(
                 "{:<58} {job:<5} {findings:>8} findings {edits:>8} edits {:>6.2} times",

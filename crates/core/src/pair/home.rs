@@ -64,15 +64,23 @@ fn by_id(
         }
         return;
     }
-    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
-    for call in calls {
-        if let Some(key) = call_key(draft, pairing.calls[call].part) {
-            waiting.entry(key).or_default().push_back(call);
+    // The first call of each id that waits, and behind each call the next one of its id.
+    let mut waiting: HashMap<_, Option<u32>> = HashMap::new();
+    let mut behind: Vec<Option<u32>> = vec![None; calls.len()];
+    for at in (0..calls.len()).rev() {
+        if let Some(key) = call_key(draft, pairing.calls[calls.start + at].part) {
+            behind[at] = waiting.insert(key, u32::try_from(at).ok()).flatten();
         }
     }
     for answer in answers {
         let key = answer_key(draft, pairing.answers[answer].part);
-        match key.and_then(|key| waiting.get_mut(&key)).and_then(VecDeque::pop_front) {
+        let first = key.and_then(|key| waiting.get_mut(&key));
+        let found = first.and_then(|first| {
+            let at = first.take()? as usize;
+            *first = behind[at];
+            Some(calls.start + at)
+        });
+        match found {
             Some(call) => join(draft, pairing, call, answer),
             None => open.push(answer),
         }
@@ -150,7 +158,7 @@ fn without_id(
             let Kind::Answer(outline) = &draft.parts[pairing.answers[answer].part].kind else {
                 continue;
             };
-            let name = outline.name.as_deref().map(str::to_owned).filter(|_| by_name);
+            let name = outline.tool().map(str::to_owned).filter(|_| by_name);
             let queue = waiting.get_mut(&name);
             let bound = outline.id.as_deref().is_some_and(|id| known.contains(id));
             let free = !bound && (optional || outline.id.is_none());
@@ -217,7 +225,7 @@ pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
     for answer in 0..pairing.answers.len() {
         let PairedAnswer { message, part, fate } = pairing.answers[answer];
         let Kind::Answer(outline) = &draft.parts[part].kind else { continue };
-        let Some(name) = outline.name.as_deref().filter(|_| fate == Fate::Orphan) else { continue };
+        let Some(name) = outline.tool().filter(|_| fate == Fate::Orphan) else { continue };
         let Some(turns) = open.get_mut(name) else { continue };
         let next = pairing.groups.partition_point(|group| group.messages.start <= message);
         let behind = turns.partition_point(|(group, _)| *group < next);

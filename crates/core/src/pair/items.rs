@@ -27,7 +27,7 @@ impl<'d> Hosted<'d> {
         let mut answered = HashSet::new();
         for part in &draft.parts {
             match &part.kind {
-                Kind::ServerCall(id) => hosted.called.extend(id.as_deref()),
+                Kind::ServerCall(_) => hosted.called.extend(part.kind.server_id()),
                 Kind::Call(call) => {
                     hosted.clients.extend(call.id.as_deref().map(|id| (call.family, id)));
                 }

@@ -21,39 +21,47 @@ pub(super) fn relocate<'a>(
 ) {
     let mut old: Vec<Option<Slot<'a>>> =
         std::mem::take(&mut work.slots).into_iter().map(Some).collect();
-    let mut fates = vec![None; old.len()];
-    // What each turn receives: (call, answer).
-    let mut receives: Vec<Vec<(usize, Slot<'a>)>> = vec![Vec::new(); pairing.groups.len()];
-    let mut quotes: Vec<Option<Slot<'a>>> = vec![None; old.len()];
+    // What calls receive: (call, answer).
+    let mut receives: Vec<(usize, Slot<'a>)> = Vec::new();
+    // The old slots that are quotes now.
+    let mut quotes = vec![false; old.len()];
     for (answer, &verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
-        fates[answer.message] = answer.fate.call();
-        if verdict == Verdict::Stay {
+        if verdict == Verdict::Stay || quotes[answer.message] {
             continue;
         }
         let Some(slot) = old[answer.message].take() else { continue };
         match verdict {
             Verdict::Stay | Verdict::Remove => {}
-            Verdict::Move(call) => receives[pairing.calls[call].group].push((call, slot)),
-            Verdict::Quote => quotes[answer.message] = Some(quote(work, slot, answer.fate)),
+            Verdict::Move(call) => receives.push((call, slot)),
+            Verdict::Quote => {
+                old[answer.message] = Some(quote(work, slot, answer.fate));
+                quotes[answer.message] = true;
+            }
         }
     }
     for &call in &decisions.invent {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part) {
             let slot = Slot::new(Role::Answer, Content::Text, vec![invented(work, outline)]);
-            receives[paired.group].push((call, slot));
+            receives.push((call, slot));
         }
     }
     let mut slots = Vec::with_capacity(old.len() + decisions.invent.len());
+    // Calls are numbered in the order of their turns.
+    if !receives.is_sorted_by_key(|(call, _)| *call) {
+        receives.sort_by_key(|(call, _)| *call);
+    }
+    let mut receives = receives.into_iter().peekable();
     let running = decisions.running.unwrap_or(usize::MAX);
-    let early: Vec<Slot<'a>> = quotes.iter_mut().skip(running).filter_map(Option::take).collect();
+    let late = old.iter_mut().zip(&quotes).skip(running).filter(|(_, quote)| **quote);
+    let early: Vec<Slot<'a>> = late.filter_map(|(slot, _)| slot.take()).collect();
     let mut early = Some(early);
     let mut waiting = Vec::new();
     let mut group = 0;
     let mut at = 0;
     while at < old.len() {
-        if let Some(quote) = quotes[at].take() {
-            waiting.push(quote);
+        if quotes[at] {
+            waiting.extend(old[at].take());
         }
         if at == running {
             waiting.extend(early.take().into_iter().flatten());
@@ -68,23 +76,24 @@ pub(super) fn relocate<'a>(
         // The end of a turn: here its answers belong. Those that are there keep their order.
         while pairing.groups.get(group).is_some_and(|turn| turn.messages.end == at) {
             let turn = &pairing.groups[group];
-            let mut received = std::mem::take(&mut receives[group]);
-            received.sort_by_key(|(call, _)| *call);
             group += 1;
-            if received.is_empty() {
-                continue;
-            }
+            let mut received =
+                std::iter::from_fn(|| receives.next_if(|(call, _)| *call < turn.calls.end));
+            let Some(first) = received.next() else { continue };
             let mut home: Vec<(usize, Slot<'a>)> = Vec::new();
             for index in turn.home.clone() {
-                waiting.extend(quotes[index].take());
-                if let Some(slot) = old[index].take() {
-                    home.push((fates[index].unwrap_or(usize::MAX), slot));
+                match old[index].take() {
+                    Some(quote) if quotes[index] => waiting.push(quote),
+                    Some(slot) => home.push((answered(pairing, index), slot)),
+                    None => {}
                 }
             }
-            for (call, slot) in received {
-                let at = home.iter().position(|(other, _)| *other > call);
-                home.insert(at.unwrap_or(home.len()), (call, slot));
+            let mut there = std::mem::take(&mut home).into_iter().peekable();
+            for (call, slot) in std::iter::once(first).chain(received) {
+                home.extend(std::iter::from_fn(|| there.next_if(|(other, _)| *other <= call)));
+                home.push((call, slot));
             }
+            home.extend(there);
             // Each message of the turn is followed by its own answers.
             if draft.layout() == Layout::Chat {
                 home.sort_by_key(|(call, _)| {
@@ -110,6 +119,14 @@ pub(super) fn relocate<'a>(
     }
     slots.append(&mut waiting);
     work.slots = slots;
+}
+
+/// The call that the answer in a message answers; none is behind all of them.
+fn answered(pairing: &Pairing, message: usize) -> usize {
+    let behind = pairing.answers.partition_point(|answer| answer.message <= message);
+    let last = behind.checked_sub(1).and_then(|last| pairing.answers.get(last));
+    let own = last.filter(|answer| answer.message == message);
+    own.and_then(|answer| answer.fate.call()).unwrap_or(usize::MAX)
 }
 
 fn quote<'a>(work: &Work<'_, 'a>, mut slot: Slot<'a>, fate: Fate) -> Slot<'a> {

@@ -17,7 +17,8 @@ pub(super) fn relocate<'a>(
     pairing: &Pairing,
     decisions: &Decisions,
 ) {
-    let mut receives: Vec<Vec<(usize, Piece<'a>)>> = vec![Vec::new(); pairing.groups.len()];
+    // What the calls of each turn receive: (call, answer).
+    let mut receives: Vec<(usize, Piece<'a>)> = Vec::new();
     // Quotes of answers that stood in an assistant message go behind its run.
     let mut quotes: Vec<(usize, Piece<'a>)> = Vec::new();
     let mut emptied = vec![false; work.slots.len()];
@@ -38,31 +39,34 @@ pub(super) fn relocate<'a>(
     }
     for answer in pairing.answers.iter().filter(|answer| opened[answer.message]) {
         work.open(answer.message);
-        let index = answer.part - draft.messages[answer.message].first as usize;
-        work.slots[answer.message].pieces[index].call = answer.fate.call().unwrap_or(usize::MAX);
     }
+    drop(opened);
     take(work, draft, pairing, decisions, &mut receives, &mut quotes, &mut emptied);
     for &call in &decisions.invent {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part) {
-            receives[paired.group].push((call, invented(work, outline)));
+            receives.push((call, invented(work, outline)));
         }
     }
     // New user messages: (index of the slot they follow, slot).
     let mut fresh: Vec<(usize, Slot<'a>)> = Vec::new();
-    for (group, received) in receives.into_iter().enumerate() {
-        if received.is_empty() {
-            continue;
-        }
-        let turn = &pairing.groups[group];
+    // Calls are numbered in the order of their turns.
+    if !receives.is_sorted_by_key(|(call, _)| *call) {
+        receives.sort_by_key(|(call, _)| *call);
+    }
+    let mut receives = receives.into_iter().peekable();
+    while let Some(&(call, _)) = receives.peek() {
+        let turn = &pairing.groups[pairing.calls[call].group];
+        let own = std::iter::from_fn(|| receives.next_if(|(call, _)| turn.calls.contains(call)));
         if turn.home.is_empty() {
-            let mut received = received;
-            received.sort_by_key(|(call, _)| *call);
-            let pieces = received.into_iter().map(|(_, piece)| piece).collect();
+            let mut pieces: Vec<Piece<'a>> = own.map(|(_, piece)| piece).collect();
+            pieces.shrink_to_fit();
             fresh.push((turn.messages.end - 1, Slot::new(Role::User, Content::List, pieces)));
         } else {
-            receive(work.open(turn.home.start), received);
-            emptied[turn.home.start] = false;
+            let home = turn.home.start;
+            let known = staying(pairing, decisions, home);
+            receive(work.open(home), known, own);
+            emptied[home] = false;
         }
     }
     let mut opening = Vec::new();
@@ -103,7 +107,7 @@ fn take<'a>(
     draft: &Draft<'a>,
     pairing: &Pairing,
     decisions: &Decisions,
-    receives: &mut [Vec<(usize, Piece<'a>)>],
+    receives: &mut Vec<(usize, Piece<'a>)>,
     quotes: &mut Vec<(usize, Piece<'a>)>,
     emptied: &mut [bool],
 ) {
@@ -125,7 +129,7 @@ fn take<'a>(
             match verdict {
                 Verdict::Stay => kept.push(piece),
                 Verdict::Remove => {}
-                Verdict::Move(call) => receives[pairing.calls[*call].group].push((*call, piece)),
+                Verdict::Move(call) => receives.push((*call, piece)),
                 Verdict::Quote if assistant || decisions.running.is_some_and(|turn| at >= turn) => {
                     quotes.push((at, quoted(work, piece, answer.fate)));
                 }
@@ -141,16 +145,42 @@ fn take<'a>(
 
 /// Puts answers into their home, between the ones that are there, in the order of the calls. What
 /// is there keeps its order; answers come first where others have to be.
-fn receive<'a>(slot: &mut Slot<'a>, mut received: Vec<(usize, Piece<'a>)>) {
-    received.sort_by_key(|(call, _)| *call);
-    for (call, mut piece) in received {
-        let before = slot.pieces.iter().position(|other| other.is_answer() && other.call > call);
-        let behind = || slot.pieces.iter().rposition(Piece::is_answer).map_or(0, |last| last + 1);
-        let at = before.unwrap_or_else(behind);
-        piece.call = call;
-        slot.pieces.insert(at, piece);
+fn receive<'a>(
+    slot: &mut Slot<'a>,
+    mut known: impl Iterator<Item = usize>,
+    received: impl Iterator<Item = (usize, Piece<'a>)>,
+) {
+    let there = std::mem::take(&mut slot.pieces);
+    let mut left = there.iter().filter(|piece| piece.is_answer()).count();
+    let mut received = received.peekable();
+    let mut pieces = Vec::with_capacity(there.len() + 1);
+    for piece in there {
+        if left == 0 {
+            pieces.extend(received.by_ref().map(|(_, piece)| piece));
+        } else if piece.is_answer() {
+            let call = known.next().unwrap_or(usize::MAX);
+            let before = std::iter::from_fn(|| received.next_if(|(new, _)| *new < call));
+            pieces.extend(before.map(|(_, piece)| piece));
+            left -= 1;
+        }
+        pieces.push(piece);
     }
+    pieces.extend(received.map(|(_, piece)| piece));
+    slot.pieces = pieces;
     slot.touched = true;
+}
+
+/// The calls of the answers that stay in a message, in order.
+fn staying(
+    pairing: &Pairing,
+    decisions: &Decisions,
+    message: usize,
+) -> impl Iterator<Item = usize> {
+    let first = pairing.answers.partition_point(|answer| answer.message < message);
+    let here = pairing.answers.iter().zip(&decisions.verdicts).skip(first);
+    here.take_while(move |(answer, _)| answer.message == message)
+        .filter(|(_, verdict)| **verdict == Verdict::Stay)
+        .map(|(answer, _)| answer.fate.call().unwrap_or(usize::MAX))
 }
 
 /// Inserts new slots behind the ones they follow, and leaves out those that are empty now.

@@ -1,10 +1,10 @@
 //! Carries out what a strategy planned, and makes sound again what it leaves.
 
-use super::{Repair, Slot, finish, work::Work};
+use super::{NewWords, Repair, Slot, finish, work::Work};
 use crate::{
     check::{Question, check},
     compact::Plan,
-    draft::{Kind, Output, Role},
+    draft::{Output, Role},
     transcript::Transcript,
 };
 
@@ -39,7 +39,7 @@ pub fn carry_out<'a>(
     if let (Some(summary), Some(&first)) = (summary, gone.first()) {
         // As many slots stand before the first that goes as messages did.
         let at = first.min(work.slots.len());
-        work.slots.insert(at, Slot::say(Role::User, &summary));
+        work.slots.insert(at, Slot::say(Role::User, NewWords::Given(summary.into())));
     }
     work.settle();
     finish(work, before)
@@ -51,7 +51,7 @@ fn shrink(work: &mut Work<'_, '_>, message: usize, part: usize, text: String) {
     let index = part.wrapping_sub(header.range().start);
     let slot = work.touch(message);
     let Some(piece) = slot.pieces.get_mut(index) else { return };
-    if let Kind::Answer(answer) = &mut piece.part.kind {
+    if let Some(answer) = piece.part.kind.answer_mut() {
         answer.output = Output::Full;
         answer.media = false;
         piece.patch.output = Some(text.into());

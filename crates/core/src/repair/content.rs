@@ -91,7 +91,7 @@ fn arguments(work: &mut Work<'_, '_>) {
     for at in places(work, &draft, 302) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
-            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            let Some(call) = piece.part.kind.call_mut() else { continue };
             let fix = match call.arguments {
                 Arguments::Good => continue,
                 Arguments::Broken if !strict => continue,
@@ -119,7 +119,7 @@ fn outputs(work: &mut Work<'_, '_>) {
     for at in places(work, &draft, 303) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
-            let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+            let Some(answer) = piece.part.kind.answer_mut() else { continue };
             if !matches!(answer.output, Output::Full | Output::Odd) {
                 answer.output = Output::Full;
                 piece.patch.output = Some(words.into());
@@ -135,7 +135,7 @@ fn odd_outputs(work: &mut Work<'_, '_>) {
     for at in places(work, &draft, 315) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
-            let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+            let Some(answer) = piece.part.kind.answer_mut() else { continue };
             if answer.output == Output::Odd {
                 answer.output = Output::Full;
                 piece.patch.told = true;
@@ -152,7 +152,7 @@ fn types(work: &mut Work<'_, '_>) {
     for at in places(work, &draft, 316) {
         let mut ids = Vec::new();
         for piece in &mut work.touch(at).pieces {
-            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            let Some(call) = piece.part.kind.call_mut() else { continue };
             if !call.typed {
                 call.typed = true;
                 piece.patch.typed = true;
@@ -169,7 +169,7 @@ fn names(work: &mut Work<'_, '_>) {
     for at in places(work, &draft, 207) {
         let mut notes = Vec::new();
         for piece in &mut work.touch(at).pieces {
-            let Kind::Call(call) = &mut piece.part.kind else { continue };
+            let Some(call) = piece.part.kind.call_mut() else { continue };
             let old = call.name.as_deref();
             if old.is_some_and(|old| profile.takes_name(old)) {
                 continue;
@@ -180,8 +180,8 @@ fn names(work: &mut Work<'_, '_>) {
                 None => format!("the missing tool name becomes `{new}`"),
             };
             notes.push((call.id.as_deref().map(str::to_owned), note));
-            call.name = Some(new.clone().into());
-            piece.patch.name = Some(new);
+            call.name = Some(new.into());
+            piece.patch.name = true;
         }
         for (id, note) in notes {
             work.note(207, Strategy::Rename, at, id.into_iter().collect(), note);
@@ -218,14 +218,14 @@ fn answer_names(work: &mut Work<'_, '_>) {
         let Some(name) = name else { continue };
         let index = answer.part - draft.messages[answer.message].first as usize;
         let Kind::Answer(outline) = &draft.parts[answer.part].kind else { continue };
-        if outline.name.as_deref() == Some(&name) {
+        if outline.tool() == Some(&name) {
             continue;
         }
         let Some(piece) = work.touch(answer.message).pieces.get_mut(index) else { continue };
-        let Kind::Answer(outline) = &mut piece.part.kind else { continue };
+        let Some(outline) = piece.part.kind.answer_mut() else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        piece.patch.name = Some(name.to_string());
-        outline.name = Some(name.clone());
+        outline.name = Some(Box::new(name.clone()));
+        piece.patch.name = true;
         let note = format!("the answer takes its call's name {}", shown(Some(&name)));
         work.note(107, Strategy::Rename, answer.message, ids, note);
     }
@@ -234,7 +234,7 @@ fn answer_names(work: &mut Work<'_, '_>) {
 fn item_ids(work: &mut Work<'_, '_>) {
     for at in 0..work.slots.len() {
         if work.slots[at].marks.has(Marks::BAD_ITEM_ID) {
-            let slot = work.touch(at);
+            let slot = work.mark(at);
             slot.marks = slot.marks.without(Marks::BAD_ITEM_ID).without(Marks::ITEM_ID);
             slot.without_id = true;
             work.note(205, Strategy::Drop, at, Vec::new(), "the item's id is left out".to_owned());
@@ -258,7 +258,7 @@ fn unstored(work: &mut Work<'_, '_>) {
                 && !next.marks.has(Marks::UNSTORED)
         });
         if names_id {
-            let next = work.touch(at + 1);
+            let next = work.mark(at + 1);
             next.marks = next.marks.without(Marks::ITEM_ID).without(Marks::BAD_ITEM_ID);
             next.without_id = true;
         }
@@ -291,7 +291,7 @@ fn empty_texts(work: &mut Work<'_, '_>, early: bool) {
 fn empty_call_lists(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     for at in places(work, &draft, 309) {
-        let slot = work.touch(at);
+        let slot = work.mark(at);
         slot.marks = slot.marks.without(Marks::EMPTY_CALLS);
         let note = "the empty list of calls is left out".to_owned();
         work.note(309, Strategy::Drop, at, Vec::new(), note);

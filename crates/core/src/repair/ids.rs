@@ -6,6 +6,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
+    sync::Arc,
 };
 
 use super::work::Work;
@@ -28,7 +29,8 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     let rule = work.question.profile.ids();
     let mut book = Book::new(work.input.wire, rule);
     let mut in_history: HashMap<(Family, &str), usize> = HashMap::new();
-    let mut renamed = Vec::new();
+    // Calls with their new ids; with none where the answer takes that of its call.
+    let mut renamed: Vec<(usize, u16, Option<Arc<str>>)> = Vec::new();
     for group in &pairing.groups {
         let mut in_turn: HashMap<(Family, &str), usize> = HashMap::new();
         for index in group.calls.clone() {
@@ -39,7 +41,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
                 if missing {
                     let name = call.name.as_deref().unwrap_or("");
                     let id = book.mint(family, &format!("missing {index} {name}"));
-                    renamed.push((index, 204, id));
+                    renamed.push((index, 204, Some(id)));
                 }
                 continue;
             };
@@ -57,28 +59,32 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
                 0
             };
             let legal = !illegal || rule.allows(old);
-            let new = book.assign(family, old, occurrence, legal);
-            if new != old {
+            // Where an id may stand once in a history, nothing asks for an occurrence again.
+            if let Some(new) = book.assign((family, old), occurrence, legal, !reused) {
                 let code = match (legal, turn) {
                     (false, _) => 203,
                     (true, 0) => 202,
                     (true, _) => 201,
                 };
-                renamed.push((index, code, new));
+                renamed.push((index, code, Some(new)));
             }
         }
     }
     if missing {
         let done: HashSet<usize> = renamed.iter().map(|(index, ..)| *index).collect();
         for index in nameless_answers(&draft, &pairing) {
-            let id = call_at(&draft, pairing.calls[index].part).and_then(|call| call.id.clone());
-            if let (Some(id), false) = (id, done.contains(&index)) {
-                renamed.push((index, 204, id.into_owned()));
+            let call = call_at(&draft, pairing.calls[index].part);
+            if call.is_some_and(|call| call.id.is_some()) && !done.contains(&index) {
+                renamed.push((index, 204, None));
             }
         }
     }
-    for (index, code, id) in renamed {
+    drop((book, in_history));
+    renamed.shrink_to_fit();
+    for (index, code, new) in renamed {
         let call = pairing.calls[index];
+        let own = call_at(&draft, call.part).and_then(|call| call.id.as_deref());
+        let Some(id) = new.as_deref().or(own).map(str::to_owned) else { continue };
         set(work, call.message, call.part - draft.messages[call.message].first as usize, &id);
         let answer = call.answer.map(|answer| pairing.answers[answer]);
         // Where ids may be missing, one that is missing stays so.
@@ -124,53 +130,68 @@ fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {
     let slot = work.touch(slot);
     let Some(piece) = slot.pieces.get_mut(piece) else { return };
     let owned: Option<Cow<'_, str>> = Some(Cow::Owned(id.to_owned()));
-    match &mut piece.part.kind {
-        Kind::Call(call) => call.id = owned,
-        Kind::Answer(answer) => answer.id = owned,
-        _ => return,
+    if let Some(call) = piece.part.kind.call_mut() {
+        call.id = owned;
+    } else if let Some(answer) = piece.part.kind.answer_mut() {
+        answer.id = owned;
+    } else {
+        return;
     }
-    piece.patch.id = Some(id.to_owned());
+    piece.patch.id = true;
 }
 
-/// Which ids were given out.
-struct Book {
+/// Which ids were given out. Those that stay are not copied, those that are new are kept once.
+struct Book<'d> {
     wire: Wire,
     rule: IdRule,
-    used: HashSet<(Family, String)>,
-    given: HashMap<(Family, String, usize), String>,
+    kept: HashSet<(Family, &'d str)>,
+    minted: HashSet<(Family, Arc<str>)>,
+    given: HashMap<(Family, &'d str, usize), Arc<str>>,
 }
 
-impl Book {
-    fn new(wire: Wire, rule: IdRule) -> Book {
-        Book { wire, rule, used: HashSet::new(), given: HashMap::new() }
+impl<'d> Book<'d> {
+    fn new(wire: Wire, rule: IdRule) -> Book<'d> {
+        Book { wire, rule, kept: HashSet::new(), minted: HashSet::new(), given: HashMap::new() }
     }
 
-    /// The id for an occurrence of an old id: the old one where it may stay, else a new one.
-    fn assign(&mut self, family: Family, old: &str, occurrence: usize, legal: bool) -> String {
-        let key = (family, old.to_owned(), occurrence);
-        if let Some(given) = self.given.get(&key) {
-            return given.clone();
+    /// The new id for an occurrence of an old one; none where the old one may stay. `again` says
+    /// whether the same occurrence may be asked for once more.
+    fn assign(
+        &mut self,
+        (family, old): (Family, &'d str),
+        occurrence: usize,
+        legal: bool,
+        again: bool,
+    ) -> Option<Arc<str>> {
+        let first = legal && occurrence == 0;
+        if first && self.kept.contains(&(family, old)) {
+            return None;
         }
-        let may_stay = legal && occurrence == 0 && !self.used.contains(&(family, old.to_owned()));
-        let new = if may_stay {
-            self.used.insert((family, old.to_owned()));
-            old.to_owned()
-        } else {
-            self.mint(family, &format!("again {occurrence} {old}"))
-        };
-        self.given.insert(key, new.clone());
-        new
+        if let Some(given) = self.given.get(&(family, old, occurrence)) {
+            return Some(given.clone());
+        }
+        let taken = !self.minted.is_empty() && self.minted.contains(&(family, Arc::from(old)));
+        if first && !taken {
+            self.kept.insert((family, old));
+            return None;
+        }
+        let new = self.mint(family, &format!("again {occurrence} {old}"));
+        if again {
+            self.given.insert((family, old, occurrence), new.clone());
+        }
+        Some(new)
     }
 
     /// A fresh id, computed from `seed`.
-    fn mint(&mut self, family: Family, seed: &str) -> String {
+    fn mint(&mut self, family: Family, seed: &str) -> Arc<str> {
         for salt in 0_u32.. {
-            let id = spell(self.wire, self.rule, hash(seed, salt));
-            if self.used.insert((family, id.clone())) {
+            let id: Arc<str> = spell(self.wire, self.rule, hash(seed, salt)).into();
+            let free = !self.kept.contains(&(family, &*id));
+            if free && self.minted.insert((family, id.clone())) {
                 return id;
             }
         }
-        String::new()
+        Arc::default()
     }
 }
 
@@ -222,18 +243,21 @@ mod tests {
     fn nine_character_ids_of_similar_ids_differ() {
         let rule = IdRule { least: 9, most: 9, extra: Some("") };
         let mut book = Book::new(Wire::OpenaiChat, rule);
-        let one = book.assign(Family::Function, "call_abcdefghi_1", 0, false);
-        let two = book.assign(Family::Function, "call_abcdefghi_2", 0, false);
+        let mut new = |old| book.assign((Family::Function, old), 0, false, true);
+        let (one, two) = (new("call_abcdefghi_1"), new("call_abcdefghi_2"));
         assert_ne!(one, two);
-        assert!(rule.allows(&one) && rule.allows(&two));
-        assert_eq!(one, book.assign(Family::Function, "call_abcdefghi_1", 0, false));
+        assert!([&one, &two].into_iter().flatten().all(|id| rule.allows(id)));
+        assert_eq!(one, new("call_abcdefghi_1"));
     }
 
     #[test]
     fn an_id_that_was_given_out_is_not_kept_by_another_call() {
         let rule = IdRule { least: 9, most: 9, extra: Some("") };
         let mut book = Book::new(Wire::OpenaiChat, rule);
-        let minted = book.assign(Family::Function, "functions.get:0", 0, false);
-        assert_ne!(book.assign(Family::Function, &minted, 0, true), minted);
+        let minted = book.assign((Family::Function, "functions.get:0"), 0, false, true);
+        let minted = minted.expect("an illegal id is replaced");
+        let again = book.assign((Family::Function, &minted), 0, true, true);
+        assert_ne!(again, Some(minted.clone()));
+        assert!(again.is_some());
     }
 }

@@ -59,8 +59,8 @@ impl Repair<'_> {
         }
         let mut whole = vec![false; draft.messages.len()];
         let mut kept = HashSet::new();
-        for slot in &self.slots {
-            if !slot.touched {
+        for slot in self.slots.iter() {
+            if !slot.touched || !slot.opened {
                 if let Some(message) = slot.origin.and_then(|at| whole.get_mut(at)) {
                     *message = true;
                 }
@@ -72,8 +72,8 @@ impl Repair<'_> {
                         kept.insert((piece.part.span.start, piece.part.span.end));
                     }
                     (Source::Words(_), Kind::Answer(_)) => losses.placeholders_written += 1,
-                    (Source::Quote { .. }, _) => losses.results_quoted += 1,
-                    (Source::Words(_) | Source::Media { .. }, _) => {}
+                    (Source::Quote(_), _) => losses.results_quoted += 1,
+                    (Source::Words(_) | Source::Media(_), _) => {}
                 }
             }
         }

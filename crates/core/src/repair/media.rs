@@ -1,6 +1,6 @@
 //! Media in answers, for providers whose answers are text only.
 
-use super::{PatchCell, Piece, Slot, Source, work::Work};
+use super::{PatchCell, Piece, QuotedAnswer, Slot, Source, sources::QuoteReason, work::Work};
 use crate::{
     check::frontier,
     draft::{Content, Kind, Part, Role},
@@ -24,24 +24,22 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
         for index in at..at + run {
             let slot = work.open(index);
             for piece in &mut slot.pieces {
-                let Kind::Answer(answer) = &mut piece.part.kind else { continue };
+                let Kind::Answer(answer) = &piece.part.kind else { continue };
                 if !answer.media || piece.source != Source::Kept {
                     continue;
                 }
-                answer.media = false;
+                let why = QuoteReason::MediaMoved;
+                let media = QuotedAnswer::new(answer.clone(), why, language);
+                if let Some(answer) = piece.part.kind.answer_mut() {
+                    answer.media = false;
+                }
                 piece.patch.pointer = Some(pointer);
-                let id: Option<String> =
-                    answer.id.as_deref().map(|id| id.chars().take(64).collect());
                 carried.push((
                     index,
                     Piece {
                         part: Part { span: piece.part.span, kind: Kind::Media },
-                        source: Source::Media {
-                            heading: placeholder::media_heading(id.as_deref(), language),
-                            content: answer.content,
-                        },
+                        source: Source::Media(media),
                         patch: PatchCell::default(),
-                        call: usize::MAX,
                     },
                 ));
                 slot.touched = true;

@@ -3,7 +3,9 @@
 //! This file decides; `answers` (answers are messages) and `blocks` (answers are blocks) carry
 //! the decisions out.
 
-use super::{PatchCell, Piece, Source, answers, blocks, work::Work};
+use super::{
+    PatchCell, Piece, QuotedAnswer, Source, answers, blocks, sources::QuoteReason, work::Work,
+};
 use crate::{
     check::{frontier, shown},
     draft::{Answer, Call, Draft, Kind, Layout, Output, Part, Text},
@@ -274,18 +276,17 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
     Piece {
         part: Part {
             span: Span::NOWHERE,
-            kind: Kind::Answer(Answer {
+            kind: Kind::answer(Answer {
                 id: call.id.clone(),
-                name: call.name.clone(),
+                name: call.name.clone().map(Box::new),
                 family: call.family,
                 output: Output::Full,
                 content: Span::NOWHERE,
                 media: false,
             }),
         },
-        source: Source::Words(placeholder::words(missing, work.policy().language).to_owned()),
+        source: Source::Words(placeholder::words(missing, work.policy().language).into()),
         patch: PatchCell::default(),
-        call: usize::MAX,
     }
 }
 
@@ -293,27 +294,17 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
 pub(super) fn quoted<'a>(work: &Work<'_, 'a>, piece: Piece<'a>, fate: Fate) -> Piece<'a> {
     let language = work.policy().language;
     let Kind::Answer(answer) = &piece.part.kind else { return piece };
-    let id = answer.id.as_deref().or(answer.name.as_deref()).map(short);
-    let heading = match fate {
-        Fate::Duplicate(_) => placeholder::second(id.as_deref(), language),
-        _ => placeholder::quote(id.as_deref(), language),
+    let why = match fate {
+        Fate::Duplicate(_) => QuoteReason::SecondAnswer,
+        _ => QuoteReason::NoCall,
     };
     let source = match piece.source {
-        // Content under a name we do not know is told with the whole answer.
-        Source::Kept if answer.content.is_empty() => {
-            Source::Quote { heading, content: piece.part.span }
-        }
-        Source::Kept => Source::Quote { heading, content: answer.content },
+        Source::Kept => Source::Quote(QuotedAnswer::new(answer.clone(), why, language)),
         other => other,
     };
     Piece {
         part: Part { span: piece.part.span, kind: Kind::Text(Text::Full) },
         source,
         patch: PatchCell::default(),
-        call: usize::MAX,
     }
-}
-
-fn short(id: &str) -> String {
-    id.chars().take(64).collect()
 }

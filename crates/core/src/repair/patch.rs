@@ -6,14 +6,15 @@ use std::{
 };
 
 use super::ArgumentsFix;
+use crate::draft::Kind;
 
 /// What changes inside a kept piece.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Patch {
-    /// A new id.
-    pub id: Option<String>,
-    /// A new name.
-    pub name: Option<String>,
+    /// Its id is new: that of its outline.
+    pub id: bool,
+    /// Its name is new: that of its outline.
+    pub name: bool,
     /// Arguments spelled anew.
     pub arguments: Option<ArgumentsFix>,
     /// Other content for an answer: it has none, or too much.
@@ -33,9 +34,19 @@ pub struct Patch {
 }
 
 impl Patch {
+    /// The new id of a piece of that kind.
+    pub fn new_id<'k>(&self, kind: &'k Kind<'_>) -> Option<&'k str> {
+        kind.id().filter(|_| self.id)
+    }
+
+    /// The new name of a piece of that kind.
+    pub fn new_name<'k>(&self, kind: &'k Kind<'_>) -> Option<&'k str> {
+        kind.tool().filter(|_| self.name)
+    }
+
     const NONE: Patch = Patch {
-        id: None,
-        name: None,
+        id: false,
+        name: false,
         arguments: None,
         output: None,
         bare: false,

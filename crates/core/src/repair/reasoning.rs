@@ -67,9 +67,8 @@ fn missing(work: &mut Work<'_, '_>) {
                     0,
                     Piece {
                         part: Part { span: Span::NOWHERE, kind: Kind::Reasoning(Seal::Plain) },
-                        source: Source::Words(String::new()),
+                        source: Source::Words("".into()),
                         patch: PatchCell::default(),
-                        call: usize::MAX,
                     },
                 );
                 let note = "an empty `reasoning_content` is put in".to_owned();
@@ -82,7 +81,7 @@ fn missing(work: &mut Work<'_, '_>) {
                 let first = slot.pieces.iter_mut().find(|piece| piece.is_call());
                 if let Some(piece) = first {
                     piece.patch.signature = true;
-                    if let Kind::Call(call) = &mut piece.part.kind {
+                    if let Some(call) = piece.part.kind.call_mut() {
                         call.signed = true;
                     }
                 }

@@ -23,7 +23,7 @@ pub(super) fn name(work: &mut Work<'_, '_>, _: RuleSet) {
             Role::Neutral if few && chat => (Role::User, "`function` becomes `user`"),
             _ => continue,
         };
-        let slot = work.touch(at);
+        let slot = work.mark(at);
         slot.role = role;
         slot.recast = true;
         if role == Role::Assistant {

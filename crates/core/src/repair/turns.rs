@@ -158,7 +158,7 @@ fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
 fn demote_system(work: &mut Work<'_, '_>) {
     let draft = work.draft();
     for at in super::content::places(work, &draft, 406) {
-        let slot = work.touch(at);
+        let slot = work.mark(at);
         slot.role = Role::User;
         slot.recast = true;
         work.note(
@@ -232,7 +232,7 @@ fn neighbours(work: &mut Work<'_, '_>) {
     }
 }
 
-fn assistant<'a>(layout: Layout, words: &str) -> Slot<'a> {
+fn assistant<'a>(layout: Layout, words: &'static str) -> Slot<'a> {
     let mut slot = Slot::say(Role::Assistant, words);
     if layout == Layout::Chat {
         slot.content = Content::Text;

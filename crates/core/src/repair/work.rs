@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{BodyEdits, Edit, PatchCell, Piece, Slot, Source, edits::EditLog};
+use super::{BodyEdits, Edit, NewWords, PatchCell, Piece, Slot, Source, edits::EditLog};
 use crate::{
     check::Question,
     draft::{Builder, Content, Draft, Kind, Layout, Marks, Message, Part, Role, Text},
@@ -36,7 +36,6 @@ impl<'w, 'a> Work<'w, 'a> {
             touched: false,
             recast: false,
             without_id: false,
-            span: message.span,
         };
         Work {
             input,
@@ -89,10 +88,6 @@ impl<'w, 'a> Work<'w, 'a> {
                 .retain(|_| at.next().is_some_and(|at| mended.binary_search(&at).is_err()));
         }
         for slot in &self.slots {
-            debug_assert!(
-                slot.opened || !slot.touched,
-                "a touched slot is rewritten from its pieces"
-            );
             if slot.opened {
                 for piece in &slot.pieces {
                     builder.part(piece.part.span, piece.part.kind.clone());
@@ -102,7 +97,8 @@ impl<'w, 'a> Work<'w, 'a> {
                     builder.part(part.span, part.kind.clone());
                 }
             }
-            builder.message(slot.role, slot.span, slot.content, slot.marks);
+            let span = slot.message(self.input).map_or(Span::NOWHERE, |message| message.span);
+            builder.message(slot.role, span, slot.content, slot.marks);
         }
         Cow::Owned(builder.finish())
     }
@@ -110,7 +106,7 @@ impl<'w, 'a> Work<'w, 'a> {
     /// A message whose blocks changed holds a list of blocks, not a string any more.
     pub(super) fn settle(&mut self) {
         if self.input.layout() == Layout::Blocks {
-            for slot in self.slots.iter_mut().filter(|slot| slot.touched) {
+            for slot in self.slots.iter_mut().filter(|slot| slot.touched && slot.opened) {
                 let whole = match slot.pieces.as_slice() {
                     [piece] => matches!(piece.part.kind, Kind::Text(_)),
                     _ => false,
@@ -132,6 +128,13 @@ impl<'w, 'a> Work<'w, 'a> {
     /// A slot that is about to be rewritten.
     pub(super) fn touch(&mut self, at: usize) -> &mut Slot<'a> {
         let slot = self.open(at);
+        slot.touched = true;
+        slot
+    }
+
+    /// A slot about which something else than its pieces is about to change.
+    pub(super) fn mark(&mut self, at: usize) -> &mut Slot<'a> {
+        let slot = &mut self.slots[at];
         slot.touched = true;
         slot
     }
@@ -177,17 +180,17 @@ impl<'w, 'a> Work<'w, 'a> {
 
 impl<'a> Piece<'a> {
     pub(super) fn kept(part: Part<'a>) -> Piece<'a> {
-        Piece { part, source: Source::Kept, patch: PatchCell::default(), call: usize::MAX }
+        Piece { part, source: Source::Kept, patch: PatchCell::default() }
     }
 
     /// Invented text.
-    pub(super) fn words(text: &str) -> Piece<'a> {
+    pub(super) fn words(text: impl Into<NewWords>) -> Piece<'a> {
+        let text = text.into();
         let kind = Kind::Text(if text.is_empty() { Text::Empty } else { Text::Full });
         Piece {
             part: Part { span: Span::NOWHERE, kind },
-            source: Source::Words(text.to_owned()),
+            source: Source::Words(text),
             patch: PatchCell::default(),
-            call: usize::MAX,
         }
     }
 
@@ -221,17 +224,16 @@ impl<'a> Slot<'a> {
             touched: true,
             recast: false,
             without_id: false,
-            span: Span::NOWHERE,
         }
     }
 
     /// A new message with a few words.
-    pub(super) fn say(role: Role, text: &str) -> Slot<'a> {
+    pub(super) fn say(role: Role, text: impl Into<NewWords>) -> Slot<'a> {
         Slot::new(role, Content::List, vec![Piece::words(text)])
     }
 
     /// Takes the pieces over from the input. Most messages are never looked into, and cost nothing.
-    pub(super) fn open(&mut self, input: &Draft<'a>) {
+    pub(crate) fn open(&mut self, input: &Draft<'a>) {
         if !self.opened {
             self.opened = true;
             self.pieces = self.parts(input).iter().cloned().map(Piece::kept).collect();
@@ -240,8 +242,12 @@ impl<'a> Slot<'a> {
 
     /// The parts of the message it still is.
     pub(super) fn parts<'d>(&self, input: &'d Draft<'a>) -> &'d [Part<'a>] {
-        let message = self.origin.and_then(|at| input.messages.get(at));
-        message.map_or(&[], |message| input.parts_of(message))
+        self.message(input).map_or(&[], |message| input.parts_of(message))
+    }
+
+    /// The message of the input whose other fields it keeps.
+    fn message<'d>(&self, input: &'d Draft<'_>) -> Option<&'d Message> {
+        input.messages.get(self.origin?)
     }
 
     /// Whether it holds a part of some kind.
@@ -258,6 +264,7 @@ impl<'a> Slot<'a> {
         self.pieces.retain(|piece| keep(piece));
         let gone = before - self.pieces.len();
         if gone > 0 {
+            self.pieces.shrink_to_fit();
             self.touched = true;
             self.settle();
         }
@@ -284,7 +291,7 @@ impl<'a> Piece<'a> {
         match &self.part.kind {
             Kind::Call(call) => call.id.clone(),
             Kind::Answer(answer) => answer.id.clone(),
-            Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.clone(),
+            Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref().cloned(),
             Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
         }
     }

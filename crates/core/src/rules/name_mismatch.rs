@@ -31,7 +31,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         let Some(call) = paired.fate.call() else { continue };
         let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
         let Some(asked) = call_at(view.draft, view.pairing.calls[call].part) else { continue };
-        if answer.name == asked.name {
+        if answer.tool() == asked.name.as_deref() {
             continue;
         }
         let named = if answer.name.is_some() {

@@ -42,12 +42,12 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
         };
         let answered: HashSet<&str> = parts()
             .filter_map(|(_, part)| match &draft.parts[part].kind {
-                Kind::ServerAnswer(id) => id.as_deref(),
+                kind @ Kind::ServerAnswer(_) => kind.server_id(),
                 _ => None,
             })
             .collect();
         let open = parts().filter(|&(_, part)| match &draft.parts[part].kind {
-            Kind::ServerCall(id) => id.as_deref().is_none_or(|id| !answered.contains(id)),
+            kind @ Kind::ServerCall(_) => kind.server_id().is_none_or(|id| !answered.contains(id)),
             _ => false,
         });
         dead.extend(open.filter(|&(at, _)| moved_on.is_some_and(|last| last > at)));
@@ -65,11 +65,11 @@ pub(crate) fn orphan_answers(draft: &Draft<'_>) -> Vec<(usize, usize)> {
         }
         for part in message.range() {
             match &draft.parts[part].kind {
-                Kind::ServerCall(id) if message.role.is_assistant() => {
-                    called.extend(id.as_deref());
+                kind @ Kind::ServerCall(_) if message.role.is_assistant() => {
+                    called.extend(kind.server_id());
                 }
-                Kind::ServerAnswer(id) => {
-                    let known = id.as_deref().is_some_and(|id| called.contains(id));
+                kind @ Kind::ServerAnswer(_) => {
+                    let known = kind.server_id().is_some_and(|id| called.contains(id));
                     if !known || !message.role.is_assistant() {
                         orphans.push((at, part));
                     }

@@ -1,6 +1,6 @@
 #![doc = include_str!("trailing_assistant.md")]
 
-use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::prelude::*;
 use crate::{
@@ -53,15 +53,10 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 
 /// A turn that the provider paused inside its own tool is sent back as it is.
 fn is_paused(parts: &[Part<'_>]) -> bool {
-    let answered = |call: &Option<Cow<'_, str>>| {
-        let same = |part: &Part<'_>| match &part.kind {
-            Kind::ServerAnswer(id) => id.is_some() && id == call,
-            _ => false,
-        };
-        parts.iter().any(same)
-    };
+    let answers = parts.iter().filter(|part| matches!(part.kind, Kind::ServerAnswer(_)));
+    let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();
     parts.iter().any(|part| match &part.kind {
-        Kind::ServerCall(id) => !answered(id),
+        kind @ Kind::ServerCall(_) => kind.server_id().is_none_or(|id| !answered.contains(id)),
         _ => false,
     })
 }

@@ -131,7 +131,7 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
     let seal = if sealed { Seal::Signed } else { Seal::Unsigned };
     let kind = match &*kind.text(source) {
         "text" => Kind::Text(says.unwrap_or(Text::Missing)),
-        "tool_use" => Kind::Call(Call {
+        "tool_use" => Kind::call(Call {
             id,
             name,
             family: Family::Function,
@@ -139,7 +139,7 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
             signed: false,
             typed: true,
         }),
-        "tool_result" => Kind::Answer(Answer {
+        "tool_result" => Kind::answer(Answer {
             id: tool_use_id,
             name: None,
             family: Family::Function,
@@ -149,12 +149,12 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
         }),
         "thinking" | "redacted_thinking" => Kind::Reasoning(seal),
         "image" | "document" => Kind::Media,
-        "server_tool_use" | "mcp_tool_use" => Kind::ServerCall(id),
+        "server_tool_use" | "mcp_tool_use" => Kind::ServerCall(id.map(Box::new)),
         "compaction" => {
             reader.compaction = true;
             Kind::Other
         }
-        other if other.ends_with("_tool_result") => Kind::ServerAnswer(tool_use_id),
+        other if other.ends_with("_tool_result") => Kind::ServerAnswer(tool_use_id.map(Box::new)),
         _ => Kind::Other,
     };
     reader.builder.part(span, kind);

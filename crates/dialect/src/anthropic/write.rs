@@ -20,11 +20,11 @@ pub(crate) const SPELLING: Spelling = Spelling {
 
 fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<'static> {
     let mut changes: Changes<'static> = Vec::new();
-    if let Some(id) = &patch.id {
+    if let Some(id) = patch.new_id(kind) {
         let key = if matches!(kind, Kind::Answer(_)) { "tool_use_id" } else { "id" };
         changes.push((key, Change::Text(quote(id))));
     }
-    changes.extend(patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    changes.extend(patch.new_name(kind).map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = patch.arguments {
         let value = field(source, block, "input");
         changes.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));

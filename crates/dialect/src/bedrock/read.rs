@@ -131,7 +131,7 @@ fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         }
         Ok(())
     })?;
-    Ok(if server { Kind::ServerCall(call.id) } else { Kind::Call(call) })
+    Ok(if server { Kind::ServerCall(call.id.map(Box::new)) } else { Kind::call(call) })
 }
 
 fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
@@ -169,13 +169,13 @@ fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         Ok(())
     })?;
     if server {
-        return Ok(Kind::ServerAnswer(id));
+        return Ok(Kind::ServerAnswer(id.map(Box::new)));
     }
     let output = match content.0 {
         Output::Empty if failed => Output::EmptyError,
         other => other,
     };
-    Ok(Kind::Answer(Answer {
+    Ok(Kind::answer(Answer {
         id,
         name: None,
         family: Family::Function,

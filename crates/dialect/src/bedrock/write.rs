@@ -22,8 +22,8 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
     let answers = matches!(kind, Kind::Answer(_));
     let outer = if answers { "toolResult" } else { "toolUse" };
     let mut inside: Changes<'static> = Vec::new();
-    inside.extend(patch.id.as_deref().map(|id| ("toolUseId", Change::Text(quote(id)))));
-    inside.extend(patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    inside.extend(patch.new_id(kind).map(|id| ("toolUseId", Change::Text(quote(id)))));
+    inside.extend(patch.new_name(kind).map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = patch.arguments {
         let value = field(source, block, outer).and_then(|call| field(source, call, "input"));
         inside.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));

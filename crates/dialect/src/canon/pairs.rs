@@ -132,7 +132,7 @@ fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
     };
     let text = |text: &'a str| std::borrow::Cow::Borrowed(text);
     match bit {
-        Bit::Call(call) => core::Kind::Call(core::Call {
+        Bit::Call(call) => core::Kind::call(core::Call {
             id: call.id.as_deref().map(text),
             name: Some(text(&call.name)),
             family: family(call.family),
@@ -140,9 +140,9 @@ fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
             signed: false,
             typed: true,
         }),
-        Bit::Answer(answer) => core::Kind::Answer(core::Answer {
+        Bit::Answer(answer) => core::Kind::answer(core::Answer {
             id: answer.id.as_deref().map(text),
-            name: answer.name.as_deref().map(text),
+            name: answer.name.as_deref().map(text).map(Box::new),
             family: family(answer.family),
             output: core::Output::Full,
             content: core::Span::NOWHERE,

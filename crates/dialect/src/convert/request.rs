@@ -118,7 +118,7 @@ fn renamed(draft: &Draft<'_>, repair: &Repair<'_>) -> Vec<Renamed> {
     let pieces = repair.slots.iter().flat_map(|slot| &slot.pieces);
     let calls = pieces.filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
     let renamed = calls.filter_map(|piece| {
-        let new = piece.patch.id.clone()?;
+        let new = piece.patch.new_id(&piece.part.kind)?.to_owned();
         let old = ids.get(&piece.part.span).cloned().flatten();
         Some(Renamed { old: old.filter(|old| *old != new).unwrap_or_default(), new })
     });

@@ -82,13 +82,13 @@ pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<
             b"functionCall" | b"function_call" => {
                 once.field(scan, 2, key)?;
                 if !is_null(scan)? {
-                    kind = Some(Kind::Call(call(scan, source)?));
+                    kind = Some(Kind::call(call(scan, source)?));
                 }
             }
             b"functionResponse" | b"function_response" => {
                 once.field(scan, 3, key)?;
                 if !is_null(scan)? {
-                    kind = Some(Kind::Answer(answer(scan, source)?));
+                    kind = Some(Kind::answer(answer(scan, source)?));
                 }
             }
             b"inlineData" | b"inline_data" | b"fileData" | b"file_data" => {
@@ -103,8 +103,10 @@ pub(crate) fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<
         }
         Ok(())
     })?;
+    if let Some(call) = kind.as_mut().and_then(Kind::call_mut) {
+        call.signed = signed;
+    }
     let kind = match (kind, says) {
-        (Some(Kind::Call(call)), _) => Kind::Call(Call { signed, ..call }),
         (Some(kind), _) => kind,
         (None, _) if thought => Kind::Reasoning(Seal::Plain),
         (None, Some(Text::Empty)) if signed => Kind::Text(Text::Signature),
@@ -171,7 +173,7 @@ fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
             }
             b"name" => {
                 once.field(scan, 1, key)?;
-                answer.name = word(scan, source)?;
+                answer.name = word(scan, source)?.map(Box::new);
             }
             b"response" => {
                 once.field(scan, 2, key)?;

@@ -33,8 +33,8 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
         spelled(source, part, "functionCall", "function_call")
     };
     let mut inside: Changes<'static> = Vec::new();
-    inside.extend(patch.id.as_deref().map(|id| ("id", Change::Text(quote(id)))));
-    inside.extend(patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    inside.extend(patch.new_id(kind).map(|id| ("id", Change::Text(quote(id)))));
+    inside.extend(patch.new_name(kind).map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = patch.arguments {
         let value = field(source, part, outer).and_then(|call| field(source, call, "args"));
         inside.push(("args", Change::Text(respelled(source, value, fix, Encoding::Object))));
@@ -64,7 +64,7 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
 
 fn answer(answer: &Answer<'_>, words: &str) -> String {
     let id = answer.id.as_deref().map(|id| format!("\"id\":{},", quote(id))).unwrap_or_default();
-    let name = quote(answer.name.as_deref().unwrap_or(""));
+    let name = quote(answer.tool().unwrap_or(""));
     let words = quote(words);
     format!("{{\"functionResponse\":{{{id}\"name\":{name},\"response\":{{\"error\":{words}}}}}}}")
 }

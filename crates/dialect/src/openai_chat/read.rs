@@ -121,7 +121,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
             content: body.span,
             media: body.media,
         };
-        reader.builder.part(span, Kind::Answer(answer));
+        reader.builder.part(span, Kind::answer(answer));
         reader.waiting.drain(..body.parts);
     }
     if calls && who != Role::Assistant {
@@ -271,7 +271,7 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     };
     let (family, typed) = (Family::Function, says_custom.is_some());
     let call = Call { id, name, family, arguments, signed: false, typed };
-    reader.waiting.push(Part { span, kind: Kind::Call(call) });
+    reader.waiting.push(Part { span, kind: Kind::call(call) });
     Ok(())
 }
 

@@ -38,18 +38,17 @@ pub(crate) fn rewritten(
         let before = old.iter().filter(|part| is_content(&part.kind)).map(|part| part.span);
         let now = || slot.pieces.iter().filter(|piece| is_content(&piece.part.kind));
         if !same(before, now()) {
-            let mut content = out.inner();
-            write_content(&mut content, &now().collect::<Vec<_>>());
-            changes.push(("content", Change::Chunks(content.finish())));
+            let write = |out: &mut Writer<'_>| write_content(out, &content_of(slot));
+            changes.push(("content", Change::Written(Box::new(write))));
         }
-        reasoning_changes(out, draft, message, slot, &mut changes);
+        reasoning_changes(draft, message, slot, &mut changes);
     }
     let before = old.iter().filter(|part| matches!(part.kind, Kind::Call(_))).map(|part| part.span);
     let now = || slot.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
     let emptied = message.marks.has(Marks::EMPTY_CALLS) && !slot.marks.has(Marks::EMPTY_CALLS);
     if emptied || !same(before, now()) {
-        let change = match write_calls(out, now()) {
-            Some(calls) => calls,
+        let change = match now().next() {
+            Some(_) => Change::Written(Box::new(|out| write_calls(out, slot))),
             None => Change::Remove,
         };
         changes.push(("tool_calls", change));
@@ -73,14 +72,16 @@ pub(crate) fn written(out: &mut Writer<'_>, slot: &Slot<'_>) {
         return;
     }
     out.text("\"content\":");
-    let content = slot.pieces.iter().filter(|piece| is_content(&piece.part.kind));
-    write_content(out, &content.collect::<Vec<_>>());
-    let calls = slot.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
-    if let Some(Change::Chunks(calls)) = write_calls(out, calls) {
+    write_content(out, &content_of(slot));
+    if slot.pieces.iter().any(|piece| matches!(piece.part.kind, Kind::Call(_))) {
         out.text(",\"tool_calls\":");
-        out.append(calls);
+        write_calls(out, slot);
     }
     out.text("}");
+}
+
+fn content_of<'p, 'a>(slot: &'p Slot<'a>) -> Vec<&'p Piece<'a>> {
+    slot.pieces.iter().filter(|piece| is_content(&piece.part.kind)).collect()
 }
 
 fn is_content(kind: &Kind<'_>) -> bool {
@@ -102,7 +103,8 @@ fn same<'p, 'a: 'p>(
 }
 
 fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>) {
-    changes.extend(piece.patch.id.as_deref().map(|id| ("tool_call_id", Change::Text(quote(id)))));
+    let id = piece.patch.new_id(&piece.part.kind);
+    changes.extend(id.map(|id| ("tool_call_id", Change::Text(quote(id)))));
     changes
         .extend(piece.patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
     let Kind::Answer(answer) = &piece.part.kind else { return };
@@ -141,12 +143,11 @@ fn is_hole(source: &str, part: Span) -> bool {
     says(source, part, "type").as_deref() == Some("text") && field(source, part, "text").is_none()
 }
 
-fn reasoning_changes(
-    out: &Writer<'_>,
+fn reasoning_changes<'s>(
     draft: &Draft<'_>,
     message: &Message,
-    slot: &Slot<'_>,
-    changes: &mut Changes<'_>,
+    slot: &'s Slot<'_>,
+    changes: &mut Changes<'s>,
 ) {
     let is_reasoning = |kind: &Kind<'_>| matches!(kind, Kind::Reasoning(_));
     let before = draft.parts_of(message).iter().filter(|part| is_reasoning(&part.kind));
@@ -157,43 +158,37 @@ fn reasoning_changes(
     let change = if now().next().is_none() {
         Change::Remove
     } else {
-        let mut value = out.inner();
-        write_joined(&mut value, &now().collect::<Vec<_>>());
-        Change::Chunks(value.finish())
+        let own: Vec<&Piece<'_>> = now().collect();
+        Change::Written(Box::new(move |out| write_joined(out, &own)))
     };
     changes.push(("reasoning_content", change));
 }
 
-fn write_calls<'p, 'a: 'p>(
-    out: &Writer<'_>,
-    calls: impl Iterator<Item = &'p Piece<'a>>,
-) -> Option<Change<'static>> {
-    let mut list = out.inner();
-    let mut any = false;
-    for piece in calls {
-        list.text(if any { "," } else { "[" });
-        any = true;
+fn write_calls(out: &mut Writer<'_>, slot: &Slot<'_>) {
+    let calls = slot.pieces.iter().filter(|piece| matches!(piece.part.kind, Kind::Call(_)));
+    for (index, piece) in calls.enumerate() {
+        out.text(if index == 0 { "[" } else { "," });
         let changes = call_changes(out.source, piece);
         if changes.is_empty() {
-            list.copy(piece.part.span);
+            out.copy(piece.part.span);
         } else {
-            patch(&mut list, piece.part.span, changes);
+            patch(out, piece.part.span, changes);
         }
     }
-    list.text("]");
-    any.then(|| Change::Chunks(list.finish()))
+    out.text("]");
 }
 
 fn call_changes(source: &str, piece: &Piece<'_>) -> Changes<'static> {
     let span = piece.part.span;
     let mut changes: Changes<'static> = Vec::new();
-    changes.extend(piece.patch.id.as_deref().map(|id| ("id", Change::Text(quote(id)))));
+    let (id, name) = (piece.patch.new_id(&piece.part.kind), piece.patch.new_name(&piece.part.kind));
+    changes.extend(id.map(|id| ("id", Change::Text(quote(id)))));
     let outer = if is_custom(source, span) { "custom" } else { "function" };
     if piece.patch.typed {
         changes.push(("type", Change::Text(quote(outer))));
     }
     let mut inside: Changes<'static> = Vec::new();
-    inside.extend(piece.patch.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    inside.extend(name.map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = piece.patch.arguments {
         let function = field(source, span, outer);
         let key = if outer == "custom" { "input" } else { "arguments" };
@@ -218,10 +213,11 @@ fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
     let plain = pieces.iter().all(|piece| match &piece.source {
         Source::Kept => piece.part.span.of(out.source).starts_with('"'),
         Source::Words(_) => true,
-        Source::Quote { content, .. } => {
-            Quoted::new(out.source, *content, element).whole.is_empty()
+        Source::Quote(quote) => {
+            let content = quote.content(piece.part.span);
+            Quoted::new(out.source, content, element).whole.is_empty()
         }
-        Source::Media { .. } => false,
+        Source::Media(_) => false,
     });
     if plain {
         return write_joined(out, pieces);
@@ -236,16 +232,17 @@ fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
                 write_joined(out, &[piece]);
                 out.text("}");
             }
-            Source::Quote { heading, content } => {
-                let quoted = Quoted::new(out.source, *content, element);
+            Source::Quote(quote) => {
+                let quoted = Quoted::new(out.source, quote.content(span), element);
                 out.text("{\"type\":\"text\",\"text\":\"");
-                quoted.write(out, heading);
+                quoted.write(out, &quote.heading());
                 out.text("\"}");
                 copy_all(out, &quoted.whole);
             }
-            Source::Media { heading, content } => {
-                out.text(&format!("{{\"type\":\"text\",\"text\":{}}}", quote(heading)));
-                let media: Vec<Span> = elements(out.source, *content)
+            Source::Media(media) => {
+                let heading = quote(&media.heading());
+                out.text(&format!("{{\"type\":\"text\",\"text\":{heading}}}"));
+                let media: Vec<Span> = elements(out.source, media.content(span))
                     .into_iter()
                     .filter(|&one| !matches!(element(out.source, one), Element::Text(_)))
                     .collect();
@@ -280,8 +277,9 @@ fn write_joined(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
                 escape_into(&mut text, words);
                 out.text(&text);
             }
-            Source::Quote { heading, content } | Source::Media { heading, content } => {
-                Quoted::new(out.source, *content, element).write(out, heading);
+            Source::Quote(quote) | Source::Media(quote) => {
+                let content = quote.content(piece.part.span);
+                Quoted::new(out.source, content, element).write(out, &quote.heading());
             }
         }
     }

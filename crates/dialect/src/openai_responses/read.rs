@@ -259,7 +259,8 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
         Some(Sort::Call(family) | Sort::Answer(family)) if fields.is_hosted(family) => {
             // The id is noted, as outputs may only say by it whose they are.
             let called = matches!(kind.map(sort), Some(Sort::Call(_))) && fields.call_id.is_some();
-            let hosted = if called { Kind::ServerCall(fields.call_id) } else { Kind::Other };
+            let hosted =
+                if called { Kind::ServerCall(fields.call_id.map(Box::new)) } else { Kind::Other };
             builder.part(span, hosted);
             Role::Assistant
         }
@@ -285,7 +286,7 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
                 content,
                 media: false,
             };
-            builder.part(span, Kind::Answer(answer));
+            builder.part(span, Kind::answer(answer));
             builder.message(Role::Answer, span, Content::Absent, marks);
             return;
         }
@@ -343,5 +344,5 @@ fn call<'a>(
             _ => true,
         },
     };
-    builder.part(span, Kind::Call(call));
+    builder.part(span, Kind::call(call));
 }

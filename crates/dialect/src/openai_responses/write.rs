@@ -35,10 +35,11 @@ pub(crate) fn rewritten(out: &mut Writer<'_>, message: &Message, slot: &Slot<'_>
 fn item_changes(source: &str, item: Span, piece: &Piece<'_>) -> Changes<'static> {
     let mut changes: Changes<'static> = Vec::new();
     let change = &piece.patch;
-    if let Some(id) = &change.id {
+    if let Some(id) = change.new_id(&piece.part.kind) {
         changes.push(("call_id", Change::Text(quote(id))));
     }
-    changes.extend(change.name.as_deref().map(|name| ("name", Change::Text(quote(name)))));
+    let name = change.new_name(&piece.part.kind);
+    changes.extend(name.map(|name| ("name", Change::Text(quote(name)))));
     if let Some(fix) = change.arguments {
         let key = match &piece.part.kind {
             Kind::Call(call) if call.family == Family::Custom => "input",
@@ -63,10 +64,11 @@ pub(crate) fn written(out: &mut Writer<'_>, slot: &Slot<'_>) {
         match (&piece.part.kind, &piece.source) {
             (Kind::Answer(answer), Source::Words(words)) => out.text(&output(answer, words)),
             (_, Source::Words(words)) => out.text(&said(slot.role, &quote(words))),
-            (_, Source::Quote { heading, content } | Source::Media { heading, content }) => {
-                let quoted = Quoted::new(out.source, *content, element);
+            (_, Source::Quote(quote) | Source::Media(quote)) => {
+                let content = quote.content(piece.part.span);
+                let quoted = Quoted::new(out.source, content, element);
                 out.text("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"");
-                quoted.write(out, heading);
+                quoted.write(out, &quote.heading());
                 out.text("\"}");
                 for whole in quoted.whole {
                     out.text(",");

@@ -21,7 +21,7 @@ pub(super) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritt
     let mut stays: HashMap<u32, Vec<&Slot<'a>>> = HashMap::new();
     let mut anchor = None;
     let mut late = Vec::new();
-    for slot in &repair.slots {
+    for slot in repair.slots.iter() {
         let own = slot.origin.filter(|origin| !moved.contains(origin));
         match own.and_then(|origin| job.record(origin)) {
             Some(record) => {
@@ -40,7 +40,7 @@ pub(super) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritt
         }
     }
     // Half a character may stand anywhere, also in records that hold no message.
-    for lone in &repair.surrogates {
+    for lone in repair.surrogates.iter() {
         let after = session.log.records.partition_point(|record| record.span.start <= lone.start);
         if let Some(record) = after.checked_sub(1).and_then(|at| u32::try_from(at).ok()) {
             edits.changed.entry(record).or_insert_with(|| job.copied(record));
@@ -94,7 +94,7 @@ impl<'a> Direct<'_, 'a> {
     }
 
     /// One message, as the provider spells it.
-    fn spell(&self, slot: &Slot<'_>) -> Vec<Chunk> {
+    fn spell(&self, slot: &Slot<'a>) -> Vec<Chunk> {
         let mut out = self.writer();
         let draft = self.session.draft();
         let origin = slot.origin.and_then(|origin| draft.messages.get(origin));
@@ -106,7 +106,7 @@ impl<'a> Direct<'_, 'a> {
     }
 
     /// A record whose messages changed; nothing if none is left.
-    fn changed(&self, record: u32, slots: &[&Slot<'_>]) -> Vec<Chunk> {
+    fn changed(&self, record: u32, slots: &[&Slot<'a>]) -> Vec<Chunk> {
         let span = self.session.log.records[record as usize].span;
         let mut out = self.writer();
         match (self.session.agent, slots) {
@@ -138,7 +138,7 @@ impl<'a> Direct<'_, 'a> {
     }
 
     /// A new record, shaped like the one before it.
-    fn added(&self, near: u32, slot: &Slot<'_>, ordinals: &mut codex::Ordinals) -> Vec<Chunk> {
+    fn added(&self, near: u32, slot: &Slot<'a>, ordinals: &mut codex::Ordinals) -> Vec<Chunk> {
         let mut out = self.writer();
         let said = self.spell(slot);
         if self.session.agent == Agent::Codex {

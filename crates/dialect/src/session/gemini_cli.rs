@@ -4,7 +4,10 @@
 //! the place of the first. `$set` may replace all messages, `$rewindTo` takes some away. A reply
 //! and the answers to its calls are one record.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use foxwedge_core::{Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Span};
 
@@ -193,16 +196,16 @@ impl<'a> Version<'a> {
             Kind::Call(call) => call.id.as_deref().map(str::to_owned),
             _ => None,
         });
-        let told: Vec<String> = calls.collect();
+        let told: HashSet<String> = calls.collect();
         let mut answers = Vec::new();
         for Called { span, id, name, result } in self.calls {
             if let Some(result) = result {
                 answers.push((id.clone(), name.clone(), result));
             }
-            if !id.as_deref().is_some_and(|id| told.iter().any(|other| other == id)) {
+            if !id.as_deref().is_some_and(|id| told.contains(id)) {
                 let (family, arguments) = (Family::Function, Arguments::Good);
                 let call = Call { id, name, family, arguments, signed: false, typed: true };
-                reader.builder.part(span, Kind::Call(call));
+                reader.builder.part(span, Kind::call(call));
             }
         }
         if reader.builder.open().is_empty() {
@@ -214,8 +217,9 @@ impl<'a> Version<'a> {
         }
         for (id, name, content) in answers {
             let (family, output) = (Family::Function, Output::Full);
+            let name = name.map(Box::new);
             let answer = Answer { id, name, family, output, content, media: false };
-            reader.builder.part(content, Kind::Answer(answer));
+            reader.builder.part(content, Kind::answer(answer));
         }
         reader.builder.message(Role::User, span, Content::List, Marks::default());
     }

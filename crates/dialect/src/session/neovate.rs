@@ -149,7 +149,7 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         "text" => Kind::Text(says),
         "image" => Kind::Media,
         "reasoning" => Kind::Reasoning(Seal::Plain),
-        "tool_use" => Kind::Call(Call {
+        "tool_use" => Kind::call(Call {
             id,
             name,
             family: Family::Function,
@@ -157,9 +157,9 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
             signed: false,
             typed: true,
         }),
-        "tool-result" | "tool_result" => Kind::Answer(Answer {
+        "tool-result" | "tool_result" => Kind::answer(Answer {
             id: call_id.or(id),
-            name,
+            name: name.map(Box::new),
             family: Family::Function,
             output: Output::Full,
             content: output(source, result),

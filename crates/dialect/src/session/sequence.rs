@@ -58,9 +58,9 @@ fn compose<'a>(
         let Some(header) = fragments.messages.get(message as usize) else { continue };
         for part in fragments.parts_of(header) {
             let mut kind = part.kind.clone();
-            if let Kind::Call(call) = &mut kind
-                && agent == Agent::Codex
-                && call.family == Family::LocalShell
+            if agent == Agent::Codex
+                && matches!(&kind, Kind::Call(call) if call.family == Family::LocalShell)
+                && let Some(call) = kind.call_mut()
             {
                 // Codex answers its shell calls like any other; they have no name of their own.
                 call.family = Family::Function;

@@ -30,20 +30,22 @@ pub(super) fn settle(
     if first.edits.counts().iter().all(plain) {
         return;
     }
-    let mut bytes = Vec::new();
-    let mut changed = false;
+    let mut bytes = Vec::with_capacity(first_read.log.bytes.len());
     if rewritten.write_to(&mut bytes).is_err() {
         return;
     }
+    // The text says what its pieces said.
+    rewritten.pieces = Vec::new();
     for _ in 0..ROUNDS {
         let Ok(text) = text(&bytes) else { break };
         let want = crate::want(question.profile);
         let Ok(mut session) = read(&text, first_read.agent, want) else { break };
         session.spare_as(first_read);
-        let again = repair(session.draft(), question);
+        let mut again = repair(session.draft(), question);
         if again.is_untouched() {
             break;
         }
+        again.open_touched(session.draft());
         let mut next = Vec::with_capacity(bytes.len());
         if session.rewrite(&again).write_to(&mut next).is_err() || next == bytes {
             break;
@@ -55,9 +57,7 @@ pub(super) fn settle(
         edits.iter_mut().for_each(|edit| edit.message = edit.message.min(last));
         first.edits.append(edits);
         first.after = again.after;
-        (bytes, changed) = (next, true);
+        bytes = next;
     }
-    if changed {
-        *rewritten = Rewritten { bytes: &[], source: "", pieces: vec![Piece::Bytes(bytes)] };
-    }
+    *rewritten = Rewritten { bytes: &[], source: "", pieces: vec![Piece::Bytes(bytes)] };
 }

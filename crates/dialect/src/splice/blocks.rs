@@ -53,9 +53,7 @@ pub(crate) fn write(
     slot: &Spoken<'_, '_>,
     spelling: &Spelling,
 ) {
-    let mut list = out.inner();
-    write_parts(&mut list, draft, origin, slot, spelling);
-    let list = list.finish();
+    let list = |out: &mut Writer<'_>| write_parts(out, draft, origin, slot, spelling);
     let role = match slot.role {
         Role::Assistant => spelling.assistant,
         Role::System | Role::Developer => "system",
@@ -63,7 +61,7 @@ pub(crate) fn write(
     };
     match origin {
         Some(message) => {
-            let mut changes: Changes<'_> = vec![(spelling.parts, Change::Chunks(list))];
+            let mut changes: Changes<'_> = vec![(spelling.parts, Change::Written(Box::new(list)))];
             if slot.recast {
                 changes.push(("role", Change::Text(quote(role))));
             }
@@ -71,7 +69,7 @@ pub(crate) fn write(
         }
         None => {
             out.text(&format!("{{\"role\":{},\"{}\":", quote(role), spelling.parts));
-            out.append(list);
+            list(out);
             out.text("}");
         }
     }
@@ -156,11 +154,11 @@ fn write_piece(out: &mut Writer<'_>, piece: &Piece<'_>, spelling: &Spelling, gap
             Kind::Answer(answer) => out.text(&(spelling.answer)(answer, words)),
             _ => out.text(&format!("{before}{}{behind}", quote(words))),
         },
-        Source::Quote { heading, content } | Source::Media { heading, content } => {
-            let mut quoted = Quoted::new(out.source, *content, spelling.element);
+        Source::Quote(quote) | Source::Media(quote) => {
+            let mut quoted = Quoted::new(out.source, quote.content(span), spelling.element);
             quoted.whole.extend((spelling.beside)(out.source, span));
             out.text(&format!("{before}\""));
-            quoted.write(out, heading);
+            quoted.write(out, &quote.heading());
             out.text(&format!("\"{behind}"));
             for whole in quoted.whole {
                 match gap {

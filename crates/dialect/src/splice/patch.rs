@@ -11,6 +11,8 @@ pub(crate) enum Change<'c> {
     Text(String),
     /// It gets this value, made of pieces.
     Chunks(Vec<Chunk>),
+    /// It gets the value that this writes.
+    Written(Box<dyn FnOnce(&mut Writer<'_>) + 'c>),
     /// It goes.
     Remove,
     /// Its own fields change.
@@ -47,6 +49,7 @@ pub(crate) fn patch(out: &mut Writer<'_>, object: Span, mut changes: Changes<'_>
         match change {
             Some(Change::Text(text)) => out.text(&text),
             Some(Change::Chunks(chunks)) => out.append(chunks),
+            Some(Change::Written(write)) => write(out),
             Some(Change::Inside(changes)) => patch(out, field.value, changes),
             Some(Change::Remove) | None => out.copy(field.value),
         }
@@ -89,6 +92,7 @@ fn add(out: &mut Writer<'_>, changes: Changes<'_>, mut behind: bool) {
         match change {
             Change::Text(text) => out.text(&text),
             Change::Chunks(chunks) => out.append(chunks),
+            Change::Written(write) => write(out),
             Change::Inside(changes) => fresh(out, changes),
             Change::Remove => {}
         }

@@ -45,16 +45,33 @@ pub(crate) fn replaced(text: &str, mended: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Collects pieces; neighbouring ones are joined, half characters are replaced on the way.
+/// Collects pieces, or hands them on at once; neighbouring ones are joined, half characters are
+/// replaced on the way.
 pub(crate) struct Writer<'a> {
     pub(crate) source: &'a str,
     surrogates: &'a [Span],
-    chunks: Vec<Chunk>,
+    output: WriterOutput<'a>,
+}
+
+enum WriterOutput<'a> {
+    /// Pieces are kept.
+    Chunks(Vec<Chunk>),
+    /// Pieces are handed on; the last one may still grow.
+    Sink(Span, &'a mut dyn FnMut(&str)),
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(source: &'a str, surrogates: &'a [Span]) -> Writer<'a> {
-        Writer { source, surrogates, chunks: Vec::new() }
+        Writer { source, surrogates, output: WriterOutput::Chunks(Vec::new()) }
+    }
+
+    /// A writer that keeps nothing.
+    pub(crate) fn to_sink(
+        source: &'a str,
+        surrogates: &'a [Span],
+        sink: &'a mut dyn FnMut(&str),
+    ) -> Writer<'a> {
+        Writer { source, surrogates, output: WriterOutput::Sink(Span::NOWHERE, sink) }
     }
 
     /// A writer of the same input, for a part that is placed later.
@@ -72,7 +89,7 @@ impl<'a> Writer<'a> {
             }
             let inside = Span { start: halves.start.max(start), end: halves.end.min(span.end) };
             self.copy_plain(Span { start, end: inside.start });
-            self.chunks.push(Chunk::Whole(inside));
+            self.push(Chunk::Whole(inside));
             start = inside.end;
         }
         self.copy_plain(Span { start, end: span.end });
@@ -82,18 +99,46 @@ impl<'a> Writer<'a> {
         if span.is_empty() {
             return;
         }
-        match self.chunks.last_mut() {
-            Some(Chunk::Copy(last)) if last.end == span.start => last.end = span.end,
-            _ => self.chunks.push(Chunk::Copy(span)),
+        let last = match &mut self.output {
+            WriterOutput::Chunks(chunks) => match chunks.last_mut() {
+                Some(Chunk::Copy(last)) => Some(last),
+                _ => None,
+            },
+            WriterOutput::Sink(last, _) => Some(last).filter(|last| !last.is_empty()),
+        };
+        match last.filter(|last| last.end == span.start) {
+            Some(last) => last.end = span.end,
+            None => self.push(Chunk::Copy(span)),
         }
     }
 
     /// Adds words of our own, already spelled as JSON.
     pub(crate) fn text(&mut self, text: &str) {
-        match self.chunks.last_mut() {
-            Some(Chunk::Text(last)) => last.push_str(text),
-            _ if text.is_empty() => {}
-            _ => self.chunks.push(Chunk::Text(text.to_owned())),
+        if text.is_empty() {
+            return;
+        }
+        match &mut self.output {
+            WriterOutput::Chunks(chunks) => match chunks.last_mut() {
+                Some(Chunk::Text(last)) => last.push_str(text),
+                _ => chunks.push(Chunk::Text(text.to_owned())),
+            },
+            WriterOutput::Sink(last, sink) => {
+                hand_on(self.source, last, *sink);
+                sink(text);
+            }
+        }
+    }
+
+    fn push(&mut self, chunk: Chunk) {
+        match &mut self.output {
+            WriterOutput::Chunks(chunks) => chunks.push(chunk),
+            WriterOutput::Sink(last, sink) => {
+                hand_on(self.source, last, *sink);
+                match chunk {
+                    Chunk::Copy(span) => *last = span,
+                    Chunk::Whole(_) | Chunk::Text(_) => chunk.pieces(self.source).for_each(sink),
+                }
+            }
         }
     }
 
@@ -102,13 +147,28 @@ impl<'a> Writer<'a> {
         for chunk in chunks {
             match chunk {
                 Chunk::Copy(span) => self.copy_plain(span),
-                Chunk::Whole(_) => self.chunks.push(chunk),
+                Chunk::Whole(_) => self.push(chunk),
                 Chunk::Text(text) => self.text(&text),
             }
         }
     }
 
+    /// Hands on what was held back; returns the pieces if they were kept.
     pub(crate) fn finish(self) -> Vec<Chunk> {
-        self.chunks
+        match self.output {
+            WriterOutput::Chunks(chunks) => chunks,
+            WriterOutput::Sink(mut last, sink) => {
+                hand_on(self.source, &mut last, sink);
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Hands on what was held back, because it might have grown.
+fn hand_on(source: &str, last: &mut Span, sink: &mut dyn FnMut(&str)) {
+    let text = std::mem::take(last).of(source);
+    if !text.is_empty() {
+        sink(text);
     }
 }

@@ -183,6 +183,8 @@ impl Job {
         if self.mode == Mode::Fix {
             let plan = Plan::new(&plain, Packing::of(content), &source);
             if !plan.is_empty() {
+                // The plan has what it needs of it.
+                drop(source);
                 return Ok(Verdict::Judged(Box::new(repair(plan)?)));
             }
         }

@@ -1,6 +1,6 @@
 //! Requests and responses: read as a whole, told as a whole.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use anyhow::Context;
 use foxwedge_core::{EditLog, Question, RuleSet, Wire};
@@ -194,7 +194,7 @@ fn check_spoken(input: &Input, document: &Document<'_>) -> Result<(), Trouble> {
 fn judged(text: &str, wire: Wire, question: Question) -> anyhow::Result<Judged> {
     let reading =
         read(text, wire, want(question.profile)).context("the result cannot be read again")?;
-    let body = Body::Wire(Box::new(reading));
+    let body = Body::Wire(Arc::new(reading));
     let document = Document { base: 0, line: None, body, question, coped: Vec::new() };
     let source = Source {
         text,

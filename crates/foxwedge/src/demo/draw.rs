@@ -186,7 +186,7 @@ fn shown(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
             (text, CODE)
         }
         Kind::Answer(answer) => {
-            let id = answer.id.as_deref().or(answer.name.as_deref()).unwrap_or("?");
+            let id = answer.id.as_deref().or(answer.tool()).unwrap_or("?");
             (format!("◂ {id}: {}", words(answer.content.of(draft.source))), Style::new())
         }
         Kind::Media | Kind::ServerCall(_) | Kind::ServerAnswer(_) | Kind::Other => return None,

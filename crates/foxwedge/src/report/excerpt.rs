@@ -165,7 +165,7 @@ fn no_answer(draft: &Draft<'_>, pairing: &Pairing, index: usize) -> Stop {
 
 fn answer_id<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
     match &draft.parts.get(part)?.kind {
-        Kind::Answer(answer) => answer.id.as_deref().or(answer.name.as_deref()),
+        Kind::Answer(answer) => answer.id.as_deref().or(answer.tool()),
         _ => None,
     }
 }

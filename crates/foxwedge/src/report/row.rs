@@ -134,11 +134,11 @@ fn words(draft: &Draft<'_>, part: &Part<'_>) -> String {
             format!("calls {}{id}", tool.as_deref().unwrap_or("a tool"))
         }
         Kind::Answer(answer) => {
-            let what = answer.id.as_deref().or(answer.name.as_deref()).map(name);
+            let what = answer.id.as_deref().or(answer.tool()).map(name);
             format!("answers {}", what.as_deref().unwrap_or("(no id)"))
         }
-        Kind::ServerCall(id) => format!("server call{}", named(" ", id.as_deref())),
-        Kind::ServerAnswer(id) => format!("server answer{}", named(" ", id.as_deref())),
+        kind @ Kind::ServerCall(_) => format!("server call{}", named(" ", kind.server_id())),
+        kind @ Kind::ServerAnswer(_) => format!("server answer{}", named(" ", kind.server_id())),
         Kind::Other => "other content".to_owned(),
     }
 }

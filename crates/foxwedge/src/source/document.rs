@@ -1,5 +1,7 @@
 //! One conversation, as a provider takes it or as an agent keeps it.
 
+use std::sync::Arc;
+
 use foxwedge_core::{Draft, EditLog, Finding, Question, Report, Severity, check, repair};
 use foxwedge_dialect::{
     Reading,
@@ -23,7 +25,7 @@ pub(crate) struct Document<'a> {
 /// What was read.
 pub(crate) enum Body<'a> {
     /// As a provider takes it.
-    Wire(Box<Reading<'a>>),
+    Wire(Arc<Reading<'a>>),
     /// As an agent keeps it.
     Session(Box<Session<'a>>),
 }

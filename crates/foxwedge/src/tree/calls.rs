@@ -64,7 +64,7 @@ pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<T
         };
         if let Some(given) = answer_at(draft, answer.part) {
             ties.entry(answer.message).or_default().push(Tie {
-                tool: name(given.name.as_deref()).unwrap_or_default(),
+                tool: name(given.tool()).unwrap_or_default(),
                 id: short(given.id.as_deref()),
                 state,
                 said: words(draft, given),

@@ -180,7 +180,7 @@ fn what_the_engine_mends_is_accepted() {
             };
             let before = refusal(provider, body.as_bytes());
             let (patched, _) = reading.fix(&question);
-            let after: String = patched.pieces().collect();
+            let after = patched.to_string();
             match refusal(provider, after.as_bytes()) {
                 Some(refusal) if excused(&refusal.message) => {
                     excuses.add(provider, "still refused", &refusal.message, after);

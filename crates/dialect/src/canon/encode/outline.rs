@@ -59,20 +59,20 @@ impl<'h> Outline<'h> {
             signed,
             typed: true,
         };
-        self.builder.part(span, Kind::Call(call));
+        self.builder.part(span, Kind::call(call));
     }
 
     /// An answer is written.
     pub(super) fn answer(&mut self, span: Span, entry: &Entry<'h>, written: Told) {
         let answer = Answer {
             id: some(entry.id.clone()),
-            name: some(written.named.then(|| entry.name.clone())),
+            name: some(written.named.then(|| entry.name.clone())).map(Box::new),
             family: written.family,
             output: if written.empty { Output::Empty } else { Output::Full },
             content: written.content,
             media: false,
         };
-        self.builder.part(span, Kind::Answer(answer));
+        self.builder.part(span, Kind::answer(answer));
     }
 
     /// A message ends.

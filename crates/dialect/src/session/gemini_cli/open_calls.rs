@@ -55,7 +55,7 @@ impl OpenCalls {
                 None
             }
             Kind::Answer(answer) => {
-                let name = answer.name.as_deref().map(str::to_owned);
+                let name = answer.tool().map(str::to_owned);
                 let found = match answer.id.as_deref() {
                     Some(id) => first_open(&self.calls, self.by_id.get_mut(id))
                         .or_else(|| first_open(&self.calls, self.without_id.get_mut(&name))),

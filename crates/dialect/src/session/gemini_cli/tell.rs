@@ -36,7 +36,7 @@ pub(in crate::session) fn tell(
             }
             Kind::Answer(answer) if answer.content == part.span => {
                 let id = quote(answer.id.as_deref().unwrap_or(""));
-                let name = quote(answer.name.as_deref().unwrap_or(""));
+                let name = quote(answer.tool().unwrap_or(""));
                 result(out, source, part.span, &id, &name);
             }
             _ => out.push_str(raw),

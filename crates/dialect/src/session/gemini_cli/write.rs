@@ -124,7 +124,7 @@ impl<'r, 'a> Job<'r, 'a> {
         let mut open = OpenCalls::default();
         let mut speaker = Role::User;
         let mut last = None;
-        for slot in &repair.slots {
+        for slot in repair.slots.iter() {
             if slot.role == Role::Assistant && speaker != Role::Assistant {
                 open = OpenCalls::default();
             }
@@ -157,12 +157,12 @@ impl<'r, 'a> Job<'r, 'a> {
                 let answer = is_answer(piece);
                 let stays = span != Span::NOWHERE && self.entry_of(span) == home;
                 match (&piece.source, call) {
-                    (Source::Quote { .. } | Source::Media { .. }, _) => {
+                    (Source::Quote(_) | Source::Media(_), _) => {
                         self.quoted.insert(span, piece);
                     }
                     (Source::Words(words), Some(call)) => {
                         self.answered.extend(self.entry_of(call));
-                        self.results.insert(call, Result::Words(words.clone()));
+                        self.results.insert(call, Result::Words(words.to_string()));
                     }
                     (Source::Words(_), None) => homeless.push(piece),
                     (Source::Kept, Some(call)) if !stays => {

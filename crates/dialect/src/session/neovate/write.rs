@@ -120,7 +120,7 @@ fn only_answers(pieces: &[Piece<'_>]) -> bool {
 
 fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<'static> {
     let mut changes: Changes<'static> = Vec::new();
-    if let Some(id) = &patch.id {
+    if let Some(id) = patch.new_id(kind) {
         let hyphen = says(source, part, "type").as_deref() == Some("tool-result");
         let key = if hyphen && matches!(kind, Kind::Answer(_)) { "toolCallId" } else { "id" };
         changes.push((key, Change::Text(quote(id))));
@@ -140,6 +140,6 @@ fn answer(answer: &Answer<'_>, words: &str) -> String {
 /// An answer up to the input of its call.
 fn head(answer: &Answer<'_>) -> String {
     let id = quote(answer.id.as_deref().unwrap_or(""));
-    let name = quote(answer.name.as_deref().unwrap_or(""));
+    let name = quote(answer.tool().unwrap_or(""));
     format!("{{\"type\":\"tool-result\",\"toolCallId\":{id},\"toolName\":{name},\"input\":")
 }
