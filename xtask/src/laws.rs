@@ -14,7 +14,7 @@ use std::{
 
 use foxwedge_core::{Profile, Wire, rules};
 use foxwedge_testkit::{
-    laws::{self, Breach, Options, Tally},
+    laws::{self, Agent, Breach, Options, Tally},
     runs,
 };
 
@@ -23,7 +23,7 @@ use crate::{Outcome, ci};
 /// Cases that a thread takes at once.
 const PORTION: u64 = 500;
 
-/// Violations that are shown in full.
+/// Violations that are shown in full, unless somebody asks for more.
 const SHOWN: usize = 3;
 
 /// Runs the campaign; a debug build starts the release build of itself.
@@ -40,7 +40,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     match tally.violations.len() {
         0 => Ok(()),
         count => {
-            for breach in tally.violations.iter().take(SHOWN) {
+            for breach in tally.violations.iter().take(asked.shown) {
                 eprintln!("\n{}", told(breach, &asked));
             }
             Err(format!("{count} violations"))
@@ -53,6 +53,8 @@ struct Asked {
     options: Options,
     threads: u64,
     laws: Laws,
+    /// Violations that are shown in full.
+    shown: usize,
 }
 
 /// Which laws are tried.
@@ -107,7 +109,7 @@ impl Asked {
     fn read(words: &[&str]) -> Result<Asked, String> {
         let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
         let options = Options { cases: 0, ..Options::default() };
-        let mut asked = Asked { options, threads, laws: Laws::Repair };
+        let mut asked = Asked { options, threads, laws: Laws::Repair, shown: SHOWN };
         let mut words = words.iter();
         while let Some(&name) = words.next() {
             let value = *words.next().ok_or_else(|| format!("`{name}` needs a value"))?;
@@ -121,6 +123,13 @@ impl Asked {
                         let all = Laws::ALL.map(Laws::name).join(", ");
                         format!("unknown laws `{value}`; known: {all}")
                     })?;
+                }
+                "--show" => asked.shown = usize::try_from(number(name, value)?).unwrap_or(SHOWN),
+                "--agent" => {
+                    options.agent = Some(Agent::parse(value).ok_or_else(|| {
+                        let all = Agent::ALL.map(Agent::name).join(", ");
+                        format!("unknown agent `{value}`; known: {all}")
+                    })?);
                 }
                 "--threads" => asked.threads = number(name, value)?.max(1),
                 "--dialect" => {
@@ -245,8 +254,12 @@ fn told(breach: &Breach, asked: &Asked) -> String {
     if let Some(profile) = asked.options.profile {
         let _ = write!(replay, " --profile {}", profile.name());
     }
+    if let Some(agent) = asked.options.agent {
+        let _ = write!(replay, " --agent {}", agent.name());
+    }
+    let agent = case.agent.map_or(String::new(), |agent| format!(" in a file of {}", agent.name()));
     format!(
-        "law `{}` broken: {} under {}, {:?}\n{}\n{}\nreplay: {replay}",
+        "law `{}` broken: {}{agent} under {}, {:?}\n{}\nbefore\n{}\nreplay: {replay}",
         breach.law,
         case.wire.name(),
         case.profile.name(),

@@ -36,7 +36,7 @@ pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
     let mut report = Report::default();
     let mut cosmetic = CosmeticFindings::default();
     collect(draft, question, &mut |finding| {
-        cosmetic.see(&finding);
+        cosmetic.see(draft, &finding);
         report.push(finding);
     });
     cosmetic.spare_thinking(draft, question, &mut report);

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use crate::span::Span;
+use crate::{rules::RuleSet, span::Span};
 
 mod facts;
 mod flaw;
@@ -114,6 +114,8 @@ pub struct Body<'a> {
     pub surrogates: Vec<Span>,
     /// What is wrong with the file around the conversation; only session files have any.
     pub flaws: Vec<Flaw>,
+    /// Rules whose findings keep nobody from going on: no repair of them may cost thinking.
+    pub optional: RuleSet,
 }
 
 /// Who speaks.
@@ -431,6 +433,27 @@ impl<'a> Draft<'a> {
     pub fn message_at(&self, span: Span) -> Option<usize> {
         let at = self.messages.partition_point(|message| message.span.end <= span.start);
         self.messages.get(at).filter(|message| message.span.start <= span.start).map(|_| at)
+    }
+
+    /// The messages around some places, which come in order. A message that is put together from
+    /// several records of a file is where its parts are.
+    pub fn messages_at(&self, spans: &[Span]) -> Vec<Option<usize>> {
+        let mut found: Vec<Option<usize>> =
+            spans.iter().map(|&span| self.message_at(span)).collect();
+        if self.body.wrapped || found.iter().all(Option::is_some) {
+            return found;
+        }
+        let mut parts: Vec<(Span, usize)> = Vec::with_capacity(self.parts.len());
+        for (at, message) in self.messages.iter().enumerate() {
+            parts.extend(self.parts_of(message).iter().map(|part| (part.span, at)));
+        }
+        parts.sort_unstable_by_key(|(span, _)| span.start);
+        for (span, found) in spans.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            let after = parts.partition_point(|(part, _)| part.start <= span.start);
+            let near = after.checked_sub(1).and_then(|at| parts.get(at));
+            *found = near.filter(|(part, _)| span.start < part.end).map(|(_, at)| *at);
+        }
+        found
     }
 
     /// The layout of its wire format.

@@ -19,6 +19,7 @@ mod text;
 mod lines;
 mod values;
 mod log;
+mod list;
 mod agent;
 mod recognise;
 mod nodes;
@@ -86,13 +87,13 @@ pub fn read<'a>(text: &'a Text<'_>, agent: Agent, want: Want) -> Result<Session<
         }
         Agent::Cline => {
             let list = text.as_str().find('[').unwrap_or(0);
-            let (log, fragments, about) = log::by_element(text, agent, want, list, cline::record)?;
+            let (log, fragments, about) = list::by_element(text, agent, want, list, cline::record)?;
             Ok(sequence::session(agent, log, fragments, about))
         }
         Agent::GeminiCli => {
             let (log, fragments, about) = match recognise::old_gemini(text.as_str()) {
                 None => log::by_line(text, agent, want, gemini_cli::record)?,
-                Some(list) => log::by_element(text, agent, want, list, gemini_cli::record)?,
+                Some(list) => list::by_element(text, agent, want, list, gemini_cli::record)?,
             };
             Ok(sequence::versions(agent, log, fragments, about))
         }

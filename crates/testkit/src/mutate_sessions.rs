@@ -1,10 +1,25 @@
 //! Session files as accidents leave them, line by line: torn, swapped, doubled, glued, with zeros,
-//! half characters, byte order marks and values of another type.
+//! half characters, byte order marks, values of another type, and lines of other files.
+
+mod records;
 
 use crate::random::Random;
 
-/// A copy of a session file with one to four accidents.
-pub fn mutated_session(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
+/// A copy of a session file with a few accidents: to its records, to its lines, or to both.
+/// `stranger` is a file of somebody else, some of whose lines may get into it.
+pub fn mutated_session(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
+    match random.below(3) {
+        0 => damaged(random, bytes, stranger),
+        1 => records::changed(random, bytes),
+        _ => {
+            let changed = records::changed(random, bytes);
+            damaged(random, &changed, stranger)
+        }
+    }
+}
+
+/// A copy with one to four accidents to its lines.
+fn damaged(random: &mut Random, bytes: &[u8], stranger: &[u8]) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> =
         bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..=random.below(4) {
@@ -12,7 +27,7 @@ pub fn mutated_session(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
             break;
         }
         let at = random.below(lines.len());
-        match random.below(16) {
+        match random.below(23) {
             0 => torn(random, &mut lines[at]),
             1 => {
                 let other = random.below(lines.len());
@@ -37,7 +52,10 @@ pub fn mutated_session(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
                 let place = random.below(lines[at].len() + 1);
                 lines[at].insert(place, *random.pick(&[0xff, 0xc3, 0x80, b'"', b'{', b'}', b'\\']));
             }
-            10 => lines.insert(at, b"\n".to_vec()),
+            10 => {
+                let lone = *random.pick(&["\n", " \t\n", "null\n", "7\n", "[]\n", "\"x\"\n"]);
+                lines.insert(at, lone.as_bytes().to_vec());
+            }
             11 => lines.insert(at, b"{\"type\":\"unheard-of\",\"a\":[1,2]}\n".to_vec()),
             12 => rename_key(random, &mut lines[at]),
             13 => lines.iter_mut().for_each(|line| torn(random, line)),
@@ -46,10 +64,52 @@ pub fn mutated_session(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
                 let tail = lines[at].split_off(half);
                 lines.insert(at + 1, tail);
             }
-            _ => lines.truncate(at + 1),
+            15 => lines.truncate(at + 1),
+            16 => {
+                // Of another session, or of another agent.
+                let others: Vec<&[u8]> = stranger.split_inclusive(|byte| *byte == b'\n').collect();
+                let from = random.below(others.len());
+                let some = others.into_iter().skip(from).take(1 + random.below(3));
+                lines.splice(at..at, some.map(<[u8]>::to_vec));
+            }
+            17 => {
+                let crlf = |line: &mut Vec<u8>| {
+                    if line.ends_with(b"\n") && !line.ends_with(b"\r\n") {
+                        line.insert(line.len() - 1, b'\r');
+                    }
+                };
+                let count = if random.chance(50) { lines.len() } else { 1 };
+                lines.iter_mut().skip(at).take(count).for_each(crlf);
+            }
+            18 => lines[at].iter_mut().for_each(|byte| *byte = b' '),
+            19 => half_anywhere(random, &mut lines[at]),
+            20 => {
+                // The end of a longer file that was there before.
+                let tail = lines[at].clone();
+                let from = random.below(tail.len() + 1);
+                lines.push(tail.get(from..).unwrap_or(&[]).to_vec());
+            }
+            21 => {
+                let to = random.below(lines.len());
+                let line = lines.remove(at);
+                lines.insert(to, line);
+            }
+            _ => {
+                let length: usize = lines.iter().map(Vec::len).sum();
+                let mut bytes = lines.concat();
+                bytes.truncate(random.below(length + 1));
+                let cut = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec);
+                lines = cut.collect();
+            }
         }
     }
     lines.concat()
+}
+
+/// Puts half a character anywhere into a line, also behind a backslash or between two records.
+fn half_anywhere(random: &mut Random, line: &mut Vec<u8>) {
+    let at = random.below(line.len() + 1);
+    line.splice(at..at, **random.pick(&[b"\\ud83d", b"\\uDE00", b"\\udfff"]));
 }
 
 /// Cuts a line off; its end stays or goes.

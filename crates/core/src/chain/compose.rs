@@ -1,7 +1,7 @@
 //! From units to messages.
 
 use super::{Chain, NONE, State, units::Unit};
-use crate::draft::{Builder, Content, Draft, Message, Role};
+use crate::draft::{Builder, Content, Draft, Facts, Message, Role};
 
 /// The records that one message is made of.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,29 @@ pub(super) fn compose<'a>(state: &State<'_, 'a>) -> Composed<'a> {
     let Making { builder, groups, records, order, hollow, starts, .. } = making;
     let mut draft = builder.finish();
     draft.body = fragments.body.clone();
+    keep_surrogates(state, &records, &mut draft);
     Composed { draft, groups, records, order, hollow, starts }
+}
+
+/// Half characters count where the conversation holds them: nothing else of a record is sent.
+fn keep_surrogates(state: &State<'_, '_>, records: &[u32], draft: &mut Draft<'_>) {
+    if draft.body.surrogates.is_empty() {
+        return;
+    }
+    let fragment = |&record: &u32| state.link(record).fragment;
+    let spans = records.iter().filter_map(fragment).filter_map(|at| {
+        let message = state.fragments.messages.get(at as usize)?;
+        Some((message.span.start, message.span.end))
+    });
+    let mut spans: Vec<(u32, u32)> = spans.collect();
+    spans.sort_unstable();
+    draft.body.surrogates.retain(|lone| {
+        let after = spans.partition_point(|(start, _)| *start <= lone.start);
+        after.checked_sub(1).is_some_and(|at| lone.end <= spans[at].1)
+    });
+    if !draft.body.surrogates.is_empty() {
+        draft.facts.note(Facts::SURROGATE);
+    }
 }
 
 struct Making<'m, 's, 'a> {
@@ -157,7 +179,7 @@ pub(super) fn finish<'a>(state: State<'_, 'a>, composed: Composed<'a>) -> Chain<
         draft.body.flaws.push(flaw);
     }
     if !draft.body.flaws.is_empty() {
-        draft.facts.note(crate::draft::Facts::FLAWED);
+        draft.facts.note(Facts::FLAWED);
     }
     Chain { draft, groups, records, order, standing: state.standing, culprits, hollow }
 }

@@ -136,8 +136,9 @@ fn count(state: &mut State<'_, '_>, index: u32, at: usize, place: Place) {
                 }
             }
             (Kind::Answer(answer), Place::Answers) => {
-                let key = answer.id.as_deref().map(|id| (at, id));
-                if let Some(answered) = key.and_then(|key| state.calls.get_mut(&key)) {
+                // The piece with the call may be found later.
+                if let Some(id) = answer.id.as_deref() {
+                    let answered = state.calls.entry((at, id)).or_default();
                     answered.1 += 1;
                     let real = !is_placeholder(answer.content.of(state.fragments.source));
                     answered.2 += u32::from(real);

@@ -74,9 +74,9 @@ pub(crate) struct CosmeticFindings(Vec<(u16, usize)>);
 
 impl CosmeticFindings {
     /// Takes note of a finding.
-    pub(crate) fn see(&mut self, finding: &Finding) {
+    pub(crate) fn see(&mut self, draft: &Draft<'_>, finding: &Finding) {
         let Finding { rule, severity, fix, at, .. } = finding;
-        if !is_cosmetic(rule, *severity, *fix) {
+        if !is_cosmetic(draft, rule, *severity, *fix) {
             return;
         }
         match self.0.iter_mut().find(|(code, _)| *code == rule.code) {
@@ -85,8 +85,9 @@ impl CosmeticFindings {
         }
     }
 
-    /// An edit that no refusal demands never costs thinking: what is only likely to be refused is
-    /// not repaired unasked if it stands before thinking that is bound to it.
+    /// An edit that no refusal demands never costs thinking: what is only likely to be refused, or
+    /// what the agent of a session leaves out by itself, is not repaired unasked if it stands before
+    /// thinking that is bound to it.
     pub(crate) fn spare_thinking(
         self,
         draft: &Draft<'_>,
@@ -106,13 +107,14 @@ impl CosmeticFindings {
             spared.add(code);
         }
         report.hold_back(|rule, severity, fix| {
-            spared.has(rule.code) && is_cosmetic(rule, severity, fix)
+            spared.has(rule.code) && is_cosmetic(draft, rule, severity, fix)
         });
     }
 }
 
-fn is_cosmetic(rule: &Rule, severity: Severity, fix: Fix) -> bool {
-    severity == Severity::Warning && rule.code < 700 && fix.applicability == Applicability::Safe
+fn is_cosmetic(draft: &Draft<'_>, rule: &Rule, severity: Severity, fix: Fix) -> bool {
+    let demanded = severity == Severity::Error && !draft.body.optional.has(rule.code);
+    !demanded && rule.code < 700 && fix.applicability == Applicability::Safe
 }
 
 /// The first slot that is not the input's message at that place, as it was.
@@ -122,8 +124,8 @@ fn first_edit(work: &Work<'_, '_>) -> Option<usize> {
         slot.touched || slot.origin != Some(at)
     };
     // Outside the list is before everything: instructions and tools are part of the prefix.
-    let places = work.surrogates.iter().map(|&span| work.input.message_at(span).unwrap_or(0));
-    let surrogate = places.min();
+    let places = work.input.messages_at(&work.surrogates).into_iter();
+    let surrogate = places.map(|place| place.unwrap_or(0)).min();
     let first = (0..work.slots.len()).find(|&at| changed(at));
     match (first, surrogate) {
         (Some(first), Some(other)) => Some(first.min(other)),

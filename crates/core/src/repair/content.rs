@@ -321,8 +321,9 @@ fn trailing(work: &mut Work<'_, '_>) {
 
 fn surrogates(work: &mut Work<'_, '_>) {
     let found = work.input.body.surrogates.clone();
-    for span in &found {
-        let message = work.input.message_at(*span).unwrap_or(0);
+    let messages = work.input.messages_at(&found);
+    for (span, message) in found.iter().zip(messages) {
+        let message = message.unwrap_or(0);
         let note = match lone_surrogates(span.of(work.input.source)).count() {
             0 | 1 => "half a character becomes U+FFFD".to_owned(),
             many => format!("{many} half characters become U+FFFD"),

@@ -28,8 +28,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    for &span in &view.draft.body.surrogates {
-        let at = view.draft.message_at(span).unwrap_or(0);
+    let spans = &view.draft.body.surrogates;
+    for (&span, at) in spans.iter().zip(view.draft.messages_at(spans)) {
+        let at = at.unwrap_or(0);
         let text = match lone_surrogates(span.of(view.draft.source)).count() {
             0 | 1 => "half a character (a lone surrogate escape)".to_owned(),
             many => format!("{many} half characters (lone surrogate escapes) in one string"),

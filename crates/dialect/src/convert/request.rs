@@ -257,6 +257,7 @@ fn around(out: &mut String, to: Wire, request: bool) -> Option<Body<'static>> {
         tools: body.tools,
         surrogates: Vec::new(),
         flaws: Vec::new(),
+        optional: body.optional,
     });
     out.truncate(before);
     body

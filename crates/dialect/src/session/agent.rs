@@ -2,7 +2,7 @@
 
 use foxwedge_core::{Profile, Question, RuleSet, Severity, Span, Wire};
 
-use super::{claude_code, codex, gemini_cli, neovate};
+use super::{claude_code, cline, codex, gemini_cli, neovate};
 
 /// An agent, or rather the format of its session files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ impl Agent {
             Agent::Neovate => neovate::is_record,
             Agent::Codex => codex::is_record,
             Agent::GeminiCli => gemini_cli::is_record,
-            Agent::Cline => |_, _| false,
+            Agent::Cline => cline::is_record,
         }
     }
 

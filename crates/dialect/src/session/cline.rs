@@ -3,7 +3,7 @@
 //!
 //! Roo and Kilo keep what a summary or a truncation replaced, and mark it.
 
-use foxwedge_core::{Content, Marks, Role, binds_thinking};
+use foxwedge_core::{Content, Marks, Role, Span, binds_thinking};
 
 use super::{
     about::About,
@@ -11,9 +11,15 @@ use super::{
 };
 use crate::{
     anthropic,
-    json::{Scan, Scanner},
+    json::{Scan, Scanner, field},
     outline::{Once, Reader, role},
 };
+
+/// Whether an object is a message and not something inside one.
+pub(super) fn is_record(source: &str, object: Span) -> bool {
+    let has = |key: &str| field(source, object, key).is_some();
+    has("role") && has("content")
+}
 
 /// Reads one message.
 pub(super) fn record<'a>(

@@ -219,6 +219,9 @@ impl Session<'_> {
             if known == Some(Coped) || known.is_none() && likely {
                 question.rules.remove(rule.code);
             }
+            if known == Some(HidesHistory) {
+                self.chain.draft.body.optional.add(rule.code);
+            }
         }
         if spare_tail && self.effect(101, OpenEnd, || true) == Some(Coped) {
             question.policy.tail = Tail::Pending;
@@ -229,6 +232,7 @@ impl Session<'_> {
     /// Leaves the same out as in another reading of the same session.
     pub fn spare_as(&mut self, other: &Session<'_>) {
         if other.spares {
+            self.chain.draft.body.optional = other.chain.draft.body.optional;
             self.spare_flaws();
         }
     }

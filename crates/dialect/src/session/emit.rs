@@ -97,21 +97,21 @@ impl<'a> Emission<'_, 'a> {
     /// Writes a list with its brackets, in the spacing of the original.
     fn list(mut self, list: Span) -> Rewritten<'a> {
         let log = &self.session.log;
-        let whole = |at: &usize| log.records[*at].state == State::Whole;
-        let gap = match log.records.as_slice() {
-            [one, two, ..] if two.state == State::Whole => {
-                Piece::Read(Span { start: one.span.end, end: two.span.start })
-            }
-            _ => Piece::Text(",".to_owned()),
-        };
-        let start = (0..log.records.len()).find(whole).map(|at| log.records[at].span.start);
-        let start = start.unwrap_or(list.start + 1);
-        let torn = log.records.iter().any(|record| record.state == State::Torn);
-        let keep = torn && !self.mended.contains(&log.records[log.records.len() - 1].line);
+        let is_whole = |at: usize| log.records.get(at).is_some_and(|it| it.state == State::Whole);
+        let span = |at: usize| log.records.get(at).map_or(Span::NOWHERE, |it| it.span);
+        let count = log.records.len();
+        let pair = (1..count).find(|&at| is_whole(at - 1) && is_whole(at));
+        let gap = pair.map_or(Piece::Text(",".to_owned()), |at| {
+            Piece::Read(Span { start: span(at - 1).end, end: span(at).start })
+        });
+        let start = if is_whole(0) { span(0).start } else { list.start + 1 };
         let mut out = Out { pieces: Vec::new(), bytes: log.bytes };
         out.pieces.push(Piece::Read(Span { start: 0, end: start }));
+        // A torn end is no element: it stays or goes with what stands behind the list.
+        let torn_end = count > 0 && !is_whole(count - 1);
+        let elements = if torn_end { count - 1 } else { count };
         let mut records = std::mem::take(&mut self.edits.first);
-        for record in (0..log.records.len()).filter(whole) {
+        for record in 0..elements {
             records.push(self.spell(record));
             records.append(&mut self.behind(record));
         }
@@ -122,10 +122,11 @@ impl<'a> Emission<'_, 'a> {
             }
             out.pieces.extend(record.into_iter().map(Piece::from));
         }
-        let last = (0..log.records.len()).rev().find(whole);
-        let last = last.map_or(list.start + 1, |at| log.records[at].span.end);
+        let last = (0..elements).rev().find(|&at| is_whole(at));
+        let last = last.map_or(list.start + 1, |at| span(at).end);
         let end = u32::try_from(log.source.len()).unwrap_or(u32::MAX);
-        match torn && !keep {
+        let mended = torn_end && self.mended.contains(&log.records[count - 1].line);
+        match mended {
             // The object around it ends with it.
             true if log.source.trim_start().starts_with('{') => {
                 out.pieces.push(Piece::Text("]}\n".to_owned()));

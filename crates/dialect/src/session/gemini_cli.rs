@@ -38,6 +38,8 @@ pub(super) struct Entry<'a> {
     /// Its messages among the fragments: a reply, its answers; or what the user says.
     pub(super) first: u32,
     pub(super) last: u32,
+    /// Where the version lies that gave the message its place among the others, and its record.
+    pub(super) home: (u32, Span),
 }
 
 /// What a record does to the messages before it.
@@ -187,7 +189,7 @@ impl<'a> Version<'a> {
         }
         let last = count(reader);
         reader.builder.abandon(last as usize);
-        seen.entries.push(Entry { id, record: 0, span, first, last });
+        seen.entries.push(Entry { id, record: 0, span, first, last, home: (0, span) });
     }
 
     fn reply(self, span: Span, reader: &mut Reader<'a>) {
@@ -331,7 +333,10 @@ pub(super) fn current_until<'a>(log: &Log<'a>, end: u32) -> Vec<Entry<'a>> {
         }
         while let Some(entry) = entries.next_if(|entry| entry.record == record) {
             match places.get(entry.id) {
-                Some(&place) if !entry.id.is_empty() => list[place] = Some(*entry),
+                Some(&place) if !entry.id.is_empty() => {
+                    let home = list[place].map_or(entry.home, |first| first.home);
+                    list[place] = Some(Entry { home, ..*entry });
+                }
                 _ => {
                     places.insert(entry.id, list.len());
                     list.push(Some(*entry));

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use crate::json::{Scanner, Shape};
+use crate::json::{Scanner, Trouble};
 
 /// How the records of a file are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,40 +60,55 @@ pub(super) fn lines(source: &str) -> impl Iterator<Item = Raw> {
     })
 }
 
-/// Tries after the end of which a torn line is given up.
-const TRIES: usize = 32;
+/// How many times as much as a torn line holds may be read in search of whole records.
+const BUDGET: usize = 16;
 
 /// Whole records in a line that is not one: a torn write is often followed by the next record on
 /// the same line. `is_record` tells a record from an object inside one.
 pub(super) fn salvage(source: &str, torn: Raw, is_record: impl Fn(&str, Span) -> bool) -> Vec<Raw> {
-    let held = torn.span.of(source);
-    let base = torn.span.start as usize;
+    let mut budget = torn.span.len().saturating_mul(BUDGET);
     let mut found = Vec::new();
-    let mut from = 0;
-    for _ in 0..TRIES {
-        let Some(open) = held.get(from..).and_then(|rest| rest.find("{\"")) else { break };
-        let start = from + open;
-        match whole(source, base + start, torn.span.end as usize) {
-            Some(span) if is_record(source, span) && stands_alone(source, span, torn.span) => {
-                found.push(Raw { span, state: State::Glued, ..torn });
-                from = span.end as usize - base;
-            }
-            _ => from = start + 1,
-        }
+    let mut within = torn.span;
+    let is_record =
+        |source: &str, span: Span| is_record(source, span) && stands_alone(source, span, torn.span);
+    while let Some(span) = next_whole(source, within, is_record, &mut budget) {
+        found.push(Raw { span, state: State::Glued, ..torn });
+        within.start = span.end;
     }
     found
+}
+
+/// The first whole record in a part of a text. At most about `budget` bytes are read for it.
+pub(super) fn next_whole(
+    source: &str,
+    within: Span,
+    is_record: impl Fn(&str, Span) -> bool,
+    budget: &mut usize,
+) -> Option<Span> {
+    let end = within.end as usize;
+    let mut from = within.start as usize;
+    loop {
+        let start = from + memchr::memchr(b'{', source.get(from..end)?.as_bytes())?;
+        let rest = source.get(start + 1..end)?.trim_start();
+        if !rest.starts_with('"') {
+            from = start + 1;
+            continue;
+        }
+        let mut scan = Scanner::within(source, Span::new(start, end));
+        let object = scan.shape().and_then(|_| scan.skip());
+        let read = object.as_ref().map_or_else(Trouble::at, |span| span.end as usize);
+        *budget = budget.checked_sub(read.saturating_sub(start).max(1))?;
+        match object {
+            Ok(span) if is_record(source, span) => return Some(span),
+            Ok(_) | Err(_) => from = start + 1,
+        }
+    }
 }
 
 /// Nothing, or another object, stands behind it.
 fn stands_alone(source: &str, span: Span, line: Span) -> bool {
     let behind = source.get(span.end as usize..line.end as usize).unwrap_or("").trim_start();
     behind.is_empty() || behind.starts_with('{')
-}
-
-/// The object at a place, if it is whole.
-fn whole(source: &str, start: usize, end: usize) -> Option<Span> {
-    let mut scan = Scanner::within(source, Span::new(start, end));
-    (scan.shape() == Ok(Shape::Object)).then(|| scan.skip().ok())?
 }
 
 /// What is left of a list behind its last whole element.

@@ -11,7 +11,7 @@ use super::{
     Agent, Text,
     about::About,
     gemini_cli::{Entry, Step},
-    lines::{Container, LineCount, Raw, State, lines, rest, salvage},
+    lines::{Container, Raw, State, lines, salvage},
     recognise,
 };
 use crate::{
@@ -103,70 +103,8 @@ pub(super) fn by_line<'a>(
     Ok(reading.finish(text))
 }
 
-/// Reads a file whose records are the elements of a list that begins at a place.
-pub(super) fn by_element<'a>(
-    text: &'a Text<'_>,
-    agent: Agent,
-    want: Want,
-    list: usize,
-    read: ReadRecord<'a>,
-) -> Result<(Log<'a>, Draft<'a>, About<'a>), ReadError> {
-    let mut reading = Reading::new(text, agent, want, read);
-    let source = text.as_str();
-    if source.trim().is_empty() {
-        return Ok(reading.finish(text));
-    }
-    let mut lines = LineCount::new(source);
-    let mut refused = None;
-    let mut scan = Scanner::within(source, Span::new(list, source.len()));
-    let span = scan.array(|scan, _| {
-        scan.shape()?;
-        let start = scan.position();
-        let raw = |end: usize| Raw { span: Span::new(start, end), line: 0, state: State::Whole };
-        reading.element(scan, start, lines.at(start)).inspect_err(|trouble| {
-            // It is JSON, but not as we know it.
-            let mut again = Scanner::within(source, Span::new(start, source.len()));
-            if again.skip().as_ref().map_or_else(Trouble::is_depth, |_| true) {
-                let raw = Raw { line: lines.at(start), ..raw(start) };
-                refused = Some(malformed(raw, trouble.clone()));
-            }
-        })
-    });
-    reading.lone.append(&mut scan.lone);
-    if let Some(refused) = refused {
-        return Err(refused);
-    }
-    let end = source.len();
-    // What stands around the list has to be whole, too.
-    let around = source.get(..list).unwrap_or("").trim();
-    if !around.is_empty() && (agent == Agent::Cline || !around.starts_with('{')) {
-        let what = "the file does not begin with a list of messages".to_owned();
-        return Err(ReadError::Malformed { at: 0, place: None, what });
-    }
-    let closed = match &span {
-        Ok(span) if around.is_empty() => {
-            source.get(span.end as usize..).is_none_or(|behind| behind.trim().is_empty())
-        }
-        _ => {
-            let mut whole = Scanner::within(source, Span::new(0, source.len()));
-            around.is_empty() || whole.skip().and_then(|_| whole.end()).is_ok()
-        }
-    };
-    if span.is_err() || !closed {
-        let last = reading.log.records.last().map_or(list + 1, |last| last.span.end as usize);
-        let after = span.as_ref().map_or(last, |span| span.end as usize);
-        let torn = rest(source, after);
-        let raw = Raw { span: torn, line: lines.at(torn.start as usize), state: State::Torn };
-        let record = reading.log.records.len();
-        reading.opaque(raw);
-        reading.log.container = Container::List(Span::new(list, end));
-        reading.torn(record, raw, 0);
-    }
-    reading.log.container = Container::List(span.unwrap_or(Span::new(list, end)));
-    Ok(reading.finish(text))
-}
-
-fn malformed(raw: Raw, trouble: Trouble) -> ReadError {
+/// A record that is JSON, but not as we know it.
+pub(super) fn malformed(raw: Raw, trouble: Trouble) -> ReadError {
     ReadError::Malformed {
         at: trouble.at(),
         place: Some(format!("line {}", raw.line + 1)),
@@ -174,21 +112,27 @@ fn malformed(raw: Raw, trouble: Trouble) -> ReadError {
     }
 }
 
-struct Reading<'a> {
+/// A file while it is being read.
+pub(super) struct Reading<'a> {
     agent: Agent,
     reader: Reader<'a>,
     read: ReadRecord<'a>,
     about: About<'a>,
-    lone: Vec<Span>,
+    pub(super) lone: Vec<Span>,
     /// How many flaws of each rule were noted.
     spoken: HashMap<u16, usize>,
-    log: Log<'a>,
+    pub(super) log: Log<'a>,
     /// The number of the last line, once somebody asked for it.
     last_line: Option<usize>,
 }
 
 impl<'a> Reading<'a> {
-    fn new(text: &'a Text<'_>, agent: Agent, want: Want, read: ReadRecord<'a>) -> Reading<'a> {
+    pub(super) fn new(
+        text: &'a Text<'_>,
+        agent: Agent,
+        want: Want,
+        read: ReadRecord<'a>,
+    ) -> Reading<'a> {
         let source = text.as_str();
         let reader = Reader {
             source,
@@ -214,7 +158,7 @@ impl<'a> Reading<'a> {
         Reading { agent, reader, read, about, lone, spoken, log, last_line: None }
     }
 
-    fn finish(mut self, text: &Text<'_>) -> (Log<'a>, Draft<'a>, About<'a>) {
+    pub(super) fn finish(mut self, text: &Text<'_>) -> (Log<'a>, Draft<'a>, About<'a>) {
         self.damage(text);
         self.leave_ruins();
         self.lone.sort_unstable_by_key(|lone| lone.start);
@@ -285,7 +229,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads an element of a list.
-    fn element(&mut self, scan: &mut Scanner<'a>, start: usize, line: u32) -> Scan<()> {
+    pub(super) fn element(&mut self, scan: &mut Scanner<'a>, start: usize, line: u32) -> Scan<()> {
         let before = self.reader.builder.messages();
         match self.see(scan) {
             Ok(seen) => {
@@ -326,7 +270,8 @@ impl<'a> Reading<'a> {
         let record = u32::try_from(self.log.records.len()).unwrap_or(u32::MAX);
         self.log.controls.extend(seen.control.map(|control| (record, control)));
         self.log.steps.extend(seen.step.map(|step| (record, step)));
-        self.log.entries.extend(seen.entries.into_iter().map(|entry| Entry { record, ..entry }));
+        let placed = |entry: Entry<'a>| Entry { record, home: (record, entry.home.1), ..entry };
+        self.log.entries.extend(seen.entries.into_iter().map(placed));
         self.log.carried.extend(seen.carried);
         self.log.links.push(seen.link);
         let Raw { span, line, state } = raw;
@@ -334,7 +279,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Notes a record that nobody can read.
-    fn opaque(&mut self, raw: Raw) {
+    pub(super) fn opaque(&mut self, raw: Raw) {
         let Raw { span, line, state } = raw;
         self.log.links.push(Link { span, ..Link::default() });
         self.log.records.push(Record { span, line, state, kind: "", time: None });
@@ -357,17 +302,7 @@ impl<'a> Reading<'a> {
                 Strategy::Recover,
             ),
         };
-        // A list is one JSON text: torn, nobody can read any of it.
-        let list = self.log.container != Container::Lines;
-        let severity = if list { Severity::Error } else { self.agent.when_torn() };
-        let (what, mend) = if list {
-            (
-                format!("the file is torn in line {line}: its list has no end"),
-                "the torn end is left out, and the list is closed".to_owned(),
-            )
-        } else {
-            (what, mend)
-        };
+        let severity = self.agent.when_torn();
         let harm = match saved {
             0 if self.is_open_end(raw.line) => FlawHarm::SwallowsNext,
             0 => FlawHarm::Nothing,
@@ -385,6 +320,27 @@ impl<'a> Reading<'a> {
         }
         let count = || memchr::memchr_iter(b'\n', bytes).count();
         *self.last_line.get_or_insert_with(count) == line as usize
+    }
+
+    /// Notes what is no whole message in a list. A list is one JSON text: torn, nobody can read any
+    /// of it.
+    pub(super) fn torn_list(&mut self, raw: Raw, ends: bool) {
+        let line = raw.line + 1;
+        let (what, mend) = match ends {
+            true => (
+                format!("the file is torn in line {line}: its list has no end"),
+                "the torn end is left out, and the list is closed".to_owned(),
+            ),
+            false => (
+                format!("the list is broken in line {line}: something in it is no whole message"),
+                format!("what is no whole message in line {line} is left out; the others stay"),
+            ),
+        };
+        let record = self.log.records.len();
+        self.opaque(raw);
+        let harm = if ends { FlawHarm::Nothing } else { FlawHarm::HidesHistory };
+        let fix = Fix::safe(if ends { Strategy::Drop } else { Strategy::Recover });
+        self.flaw(801, Severity::Error, harm, record, raw.line, raw.span, what, mend, fix);
     }
 
     fn oversized(&mut self, raw: Raw) {

@@ -11,6 +11,9 @@ use super::{
 };
 use crate::json::quote;
 
+/// Records that are no messages, one behind the other, between two pieces of a reply.
+const HOPS: usize = 64;
+
 /// The records of the path in order, those that are no messages included.
 pub(super) struct Path {
     items: Vec<Item>,
@@ -53,6 +56,9 @@ impl Path {
                 if at == answers {
                     items.append(&mut waiting);
                     turns.resize(items.len(), before);
+                } else if at > answers && role != Role::Assistant {
+                    items.append(&mut waiting);
+                    turns.resize(items.len(), turn);
                 }
                 items.push(planned.record().map_or(Item::New(*place), Item::Old));
                 let own = planned.record().and_then(|record| notes.remove(&Some(record)));
@@ -66,6 +72,7 @@ impl Path {
         let (touched, places, edges) = (HashSet::new(), HashMap::new(), HashMap::new());
         let mut path = Path { items, turns, touched, places, edges };
         let mut shaken = shaken;
+        shaken.extend(parted(desk, plan));
         shaken.extend(plan.iter().filter_map(|planned| match planned.made {
             Made::Changed(record, _) => Some(record),
             Made::Kept(_) | Made::New(..) => None,
@@ -121,7 +128,8 @@ impl Path {
             };
             match item {
                 Item::New(new) => {
-                    let same = carried.filter(|&at| self.turns[at] == self.turns[place]);
+                    let same = carried.filter(|&at| Some(at) > before);
+                    let same = same.filter(|&at| self.turns[at] == self.turns[place]);
                     let parent = parent(same.or(before), woven);
                     clock = clock.map(|time| later(&time).unwrap_or(time));
                     if let Some(new) = woven.new.get_mut(&new) {
@@ -134,6 +142,11 @@ impl Path {
                     }
                 }
                 Item::Old(record) if desk.standing(record) == Standing::Carried => {
+                    let lost = desk.parent(record).is_none_or(|at| !self.places.contains_key(&at));
+                    if lost && joined.contains(&record) {
+                        let parent = parent(carried.or(before), woven);
+                        woven.parents.insert(record, parent);
+                    }
                     carried = Some(place);
                 }
                 Item::Old(record) => {
@@ -153,10 +166,20 @@ impl Path {
 
     /// Whether the agent finds the way from a record to the one before it by itself.
     fn keeps(&self, desk: &Desk<'_, '_>, record: u32, place: usize, before: Option<usize>) -> bool {
-        let Some(parent) = desk.parent(record) else {
+        let Some(mut parent) = desk.parent(record) else {
             // A root, or one whose parent lies in another file.
             return before.is_none();
         };
+        // A piece may hang on records beside the path that are no messages.
+        for _ in 0..HOPS {
+            let link = desk.log().links.get(parent as usize);
+            let note = link.is_some_and(|link| link.fragment.is_none());
+            if !desk.mixes_turns() || !note || self.places.contains_key(&parent) {
+                break;
+            }
+            let Some(next) = desk.parent(parent) else { return false };
+            parent = next;
+        }
         let Some(&at) = self.places.get(&parent) else { return false };
         let Some(before) = before else { return false };
         if at == before {
@@ -204,6 +227,18 @@ fn notes(
         }
     }
     (notes, shaken)
+}
+
+/// Messages that stood one behind the other, and do not any more.
+fn parted(desk: &Desk<'_, '_>, plan: &[Planned<'_, '_>]) -> HashSet<u32> {
+    let new: Vec<u32> = plan.iter().filter_map(Planned::record).collect();
+    let next: HashMap<u32, u32> = new.iter().copied().zip(new.iter().copied().skip(1)).collect();
+    let kept: HashSet<u32> = new.into_iter().collect();
+    let old = desk.chain().records.iter().copied().filter(|record| kept.contains(record));
+    let old: Vec<u32> = old.collect();
+    let pairs = old.iter().zip(old.iter().skip(1));
+    let parted = pairs.filter(|(one, two)| next.get(one) != Some(two));
+    parted.flat_map(|(one, two)| [*one, *two]).collect()
 }
 
 /// A millisecond later; `None` for what is not a time as agents write it, or the end of a day.

@@ -100,7 +100,9 @@ fn late(
             if touched || !gone.is_empty() {
                 let behind = plan.iter().skip_while(|planned| planned.record() != Some(record));
                 let behind = behind.skip(1).filter_map(Planned::record);
-                moved.extend(behind.filter(|&at| at < record));
+                // What a compaction carried over stands where it was.
+                let carried = |at: u32| desk.standing(at) == Standing::Carried;
+                moved.extend(behind.filter(|&at| at < record && !carried(at)));
             }
             break;
         }

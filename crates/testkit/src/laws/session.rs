@@ -8,6 +8,7 @@ mod conserving;
 mod bystanders;
 mod ordinals;
 mod cuts;
+mod minimal;
 pub mod mutated;
 mod shrink;
 

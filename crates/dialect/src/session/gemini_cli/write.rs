@@ -38,21 +38,28 @@ pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>
         if chunks.is_empty() {
             // Older versions would come back in its place.
             let versions = versions.get(entry.id).into_iter().flatten();
-            let lines = versions.filter(|other| other.span == session.span(other.record));
-            edits.changed.extend(lines.map(|other| (other.record, Vec::new())));
+            for other in versions.filter(|other| other.span.start >= entry.home.1.start) {
+                if other.span == session.span(other.record) {
+                    edits.changed.insert(other.record, Vec::new());
+                } else {
+                    inside.entry(other.record).or_default().push((other.span, Vec::new()));
+                }
+            }
         } else {
             edits.changed.insert(entry.record, chunks);
         }
     }
     for (place, (entry, pieces)) in job.new.iter().enumerate() {
         let mut chunks = job.new_record(entry, pieces, place);
-        if entry.span == session.span(entry.record) {
-            edits.behind.entry(entry.record).or_default().push(chunks);
+        // Later versions of a message stand in the place of its first one.
+        let (record, span) = entry.home;
+        if span == session.span(record) {
+            edits.behind.entry(record).or_default().push(chunks);
         } else {
             // It stands in the same list as the message before it.
-            let end = Span { start: entry.span.end, end: entry.span.end };
+            let end = Span { start: span.end, end: span.end };
             chunks.insert(0, Chunk::Text(",".to_owned()));
-            inside.entry(entry.record).or_default().push((end, chunks));
+            inside.entry(record).or_default().push((end, chunks));
         }
     }
     for (record, changes) in inside {
@@ -315,9 +322,10 @@ impl<'r, 'a> Job<'r, 'a> {
             }
             Result::Moved(answer) => {
                 let mut out = Writer::new(source, &[]);
-                out.text("[");
+                let is_list = answer.of(source).starts_with('[');
+                out.text(if is_list { "" } else { "[" });
                 out.copy(*answer);
-                out.text("]");
+                out.text(if is_list { "" } else { "]" });
                 let status = Change::Text("\"success\"".to_owned());
                 vec![("result", Change::Chunks(out.finish())), ("status", status)]
             }
@@ -338,7 +346,16 @@ impl<'r, 'a> Job<'r, 'a> {
             if at > 0 {
                 out.text(",");
             }
-            out.append(self.list(std::slice::from_ref(*piece)));
+            let span = piece.part.span;
+            if piece.source == Source::Kept && span.of(out.source).starts_with('[') {
+                // The result of a call is a list of its own.
+                for (at, part) in elements(out.source, span).into_iter().enumerate() {
+                    out.text(if at > 0 { "," } else { "" });
+                    out.copy(part);
+                }
+            } else {
+                out.append(self.list(std::slice::from_ref(*piece)));
+            }
         }
         out.text("]}");
         out.finish()

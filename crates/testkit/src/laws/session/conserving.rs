@@ -32,14 +32,15 @@ fn is_real(answer: &str) -> bool {
     !PLACEHOLDERS.iter().chain(&STAND_INS).any(|words| answer.contains(words))
 }
 
-/// A call with a real answer behind it that now has one of ours. Ids that are used twice prove
-/// nothing.
+/// A call with a real answer behind it that now has one of ours. Ids that are used twice, or are
+/// not there, prove nothing.
 fn replaced(before: &[Value], after: &[Value]) -> Option<String> {
     let (old, new) = (told(before), told(after));
     let answers = |list: &[Told], id: &str, wanted: fn(&str) -> bool| {
         list.iter().any(|told| told.answer && told.id == id && wanted(&told.text))
     };
-    for (at, call) in old.iter().enumerate().filter(|(_, told)| !told.answer) {
+    let named = |told: &Told| !told.id.ends_with(' ');
+    for (at, call) in old.iter().enumerate().filter(|(_, told)| !told.answer && named(told)) {
         let ours = |text: &str| text.contains(OURS);
         let once = told_calls(before, &call.id) == 1;
         let answered = once && answers(&old[at..], &call.id, is_real);

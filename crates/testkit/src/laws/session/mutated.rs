@@ -1,21 +1,26 @@
-//! Files that were damaged at random: whatever `check` calls fixable, a repair takes care of, and
-//! it leaves a file that can be read again.
+//! Files that were damaged at random: whatever `check` calls fixable, a repair takes care of, it
+//! leaves a file that can be read again, and nothing is lost that it does not count.
 
-use foxwedge_core::{Applicability, Finding, Policy, Question, check};
+use std::collections::HashSet;
+
+use foxwedge_core::{
+    Applicability, Finding, Policy, Question, Repair, RepairLosses, Unanswered, check,
+};
 use foxwedge_dialect::{
-    session::{Agent, Session, read, text},
+    session::{Agent, FindingEffect, Recognised, Session, read, recognise, text},
     want,
 };
+use serde_json::Value;
 
 use super::{
-    AGENTS, case, file,
+    AGENTS, file,
     judge::{Verdict, breach, shown_bytes},
-    shrink,
+    minimal, shrink,
 };
 use crate::{
-    Random,
-    laws::{Breach, Options, Tally},
-    mutated_session,
+    Random, all_text,
+    laws::{Breach, Case, Options, Tally},
+    mutated_session, session_file,
 };
 
 /// Runs the cases one after another: files of every agent in turn.
@@ -29,85 +34,116 @@ pub fn campaign(options: &Options) -> Tally {
     tally
 }
 
-/// Damages one generated file and judges its repair.
+/// Damages one generated file and judges its repair, most often under the policy that users have.
 pub fn run(seed: u64, agent: Agent, size: usize, tally: &mut Tally) {
-    let case = case(seed, agent, Policy::default(), size);
+    tally.cases += 1;
+    let options = Options { agent: Some(agent), size, ..Options::default() };
+    let mut case = Case::draw(seed, &options);
+    let mut random = Random::new(seed ^ 0x00ac_c1de_0000);
+    if random.chance(70) {
+        case.policy = Policy::default();
+    }
     let made = file(&case, agent);
-    let bytes = mutated_session(&mut Random::new(seed ^ 0x00ac_c1de_0000), &made.bytes);
-    let question = case.question();
-    if let Err((law, what)) = judge(agent, &question, &bytes, tally) {
-        let breaks = |bytes: &[u8]| {
-            let verdict = judge(agent, &question, bytes, &mut Tally::default());
-            verdict.err().is_some_and(|(other, _)| other == law)
-        };
+    let other = *random.pick(&AGENTS);
+    let stranger = session_file(&mut random, other.name(), 4);
+    let bytes = mutated_session(&mut random, &made.bytes, &stranger.bytes);
+    if let Err((law, what)) = judge(&case, agent, &bytes, tally) {
+        let again = |bytes: &[u8]| judge(&case, agent, bytes, &mut Tally::default()).err();
+        let breaks = |bytes: &[u8]| again(bytes).is_some_and(|(other, _)| other == law);
         let bytes = shrink::smallest(bytes, breaks);
-        let what = match judge(agent, &question, &bytes, &mut Tally::default()) {
-            Err((_, what)) => what,
-            Ok(()) => what,
-        };
+        let what = again(&bytes).map_or(what, |(_, what)| what);
         tally.violations.push(Breach { law, case, what, document: shown_bytes(&bytes) });
     }
 }
 
-fn judge(agent: Agent, question: &Question, bytes: &[u8], tally: &mut Tally) -> Verdict {
+/// Whether the laws hold for a damaged file, judged as a provider does and as its agent does.
+///
+/// # Errors
+/// The name of the broken law, and what was seen.
+pub fn judge(case: &Case, agent: Agent, bytes: &[u8], tally: &mut Tally) -> Verdict {
     for spares in [false, true] {
-        let Ok(text) = text(bytes) else { return Ok(()) };
-        let Ok(mut session) = read(&text, agent, want(question.profile)) else {
-            tally.unreadable += 1;
-            return Ok(());
-        };
-        let mut question = *question;
-        if spares {
-            session.spare(&mut question, true);
-        }
-        let report = check(session.draft(), &question);
-        for finding in &report.findings {
-            *tally.findings.entry(finding.rule.code).or_default() += 1;
-        }
-        let fixable = report.findings.iter().any(is_fixable);
-        let mut fixed = Vec::new();
-        let (rewritten, repair) = session.fix(&question);
-        if rewritten.write_to(&mut fixed).is_err() {
-            return breach("total", "it cannot be written");
-        }
-        if !fixable {
-            // A byte order mark is no part of the text.
-            if fixed != text.bytes() {
-                return breach("untouched", shown_bytes(&fixed));
-            }
-            tally.sound += u64::from(report.is_clean());
-            continue;
-        }
-        let told = |what: String| {
-            let edits: Vec<&str> = repair.edits.iter().map(|edit| edit.note.as_str()).collect();
-            format!("spares {spares}: {what}\nedits {edits:?}\nafter\n{}", shown_bytes(&fixed))
-        };
-        let again = again(agent, &question, &fixed, spares);
-        let (left, owned, twice) = match again {
-            Ok(again) => again,
-            Err(error) => return breach("sound", told(format!("unreadable: {error}"))),
-        };
-        if !owned && !repair.slots.is_empty() {
-            return breach("sound", told("nothing in it says whose it is".to_owned()));
-        }
-        if let Some(left) = left.filter(|_| owned) {
-            return breach("sound", told(left));
-        }
-        if twice != fixed {
-            return breach("idempotent", told(shown_bytes(&twice)));
-        }
+        judge_once(case, agent, bytes, spares, tally)?;
     }
     Ok(())
 }
 
-/// What is left in a repaired file, whether it says whose it is, and what a second repair makes of
-/// it.
-fn again(
-    agent: Agent,
-    question: &Question,
-    fixed: &[u8],
-    spares: bool,
-) -> Result<(Option<String>, bool, Vec<u8>), String> {
+fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut Tally) -> Verdict {
+    let asked = case.question();
+    let Ok(text) = text(bytes) else { return Ok(()) };
+    let Ok(mut session) = read(&text, agent, want(asked.profile)) else {
+        tally.unreadable += 1;
+        return Ok(());
+    };
+    let mut question = asked;
+    if spares {
+        session.spare(&mut question, true);
+    }
+    let report = check(session.draft(), &question);
+    for finding in &report.findings {
+        *tally.findings.entry(finding.rule.code).or_default() += 1;
+    }
+    let bold = question.policy.bold;
+    let fixable = report.findings.iter().any(|finding| is_fixable(finding, bold));
+    let mut fixed = Vec::new();
+    let (rewritten, repair) = session.fix(&question);
+    if rewritten.write_to(&mut fixed).is_err() {
+        return breach("total", "it cannot be written");
+    }
+    if !fixable {
+        // A byte order mark is no part of the text.
+        if fixed != text.bytes() {
+            return breach("untouched", shown_bytes(&fixed));
+        }
+        tally.sound += u64::from(report.is_clean());
+        return Ok(());
+    }
+    for edit in repair.edits.iter() {
+        *tally.repairs.entry(edit.strategy.name()).or_default() += 1;
+    }
+    let told = |what: String| {
+        let found: Vec<String> = report.findings.iter().map(named).collect();
+        let edits: Vec<&str> = repair.edits.iter().map(|edit| edit.note.as_str()).collect();
+        let fixed = shown_bytes(&fixed);
+        format!("spares {spares}: {what}\nfindings {found:#?}\nedits {edits:#?}\nafter\n{fixed}")
+    };
+    let again = match again(agent, &question, &fixed, spares) {
+        Ok(again) => again,
+        Err(error) => return breach("sound", told(format!("unreadable: {error}"))),
+    };
+    // Whoever asks for turns to be dropped may be left with nothing.
+    let emptied = question.policy.unanswered != Unanswered::Answer && repair.slots.is_empty();
+    if !again.owned && !emptied && is_owned(&session, text.as_str()) {
+        return breach("sound", told("nothing in it says whose it is".to_owned()));
+    }
+    if let Some(left) = again.left.filter(|_| again.owned) {
+        return breach("sound", told(left));
+    }
+    if again.twice != fixed {
+        return breach("idempotent", told(format!("twice\n{}", shown_bytes(&again.twice))));
+    }
+    let losses = repair.losses(session.draft());
+    if let Some(lost) = uncounted(agent, bytes, &fixed, &losses) {
+        return breach("honest", told(lost));
+    }
+    if spares && let Some(lost) = needless(&session, &question, &losses, &repair) {
+        return breach("needless", told(lost));
+    }
+    let relinks = repair.edits.iter().any(|edit| edit.code < 800);
+    minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, case.seed)
+        .map_err(|(law, what)| (law, told(what)))
+}
+
+/// A repaired file, read again.
+struct Again {
+    /// A finding that is still called fixable.
+    left: Option<String>,
+    /// The file says whose it is.
+    owned: bool,
+    /// What a second repair makes of it.
+    twice: Vec<u8>,
+}
+
+fn again(agent: Agent, question: &Question, fixed: &[u8], spares: bool) -> Result<Again, String> {
     let text = text(fixed).map_err(|error| error.to_string())?;
     let mut session: Session<'_> =
         read(&text, agent, want(question.profile)).map_err(|error| error.to_string())?;
@@ -115,18 +151,139 @@ fn again(
     if spares {
         session.spare(&mut asked, true);
     }
-    let owned = !session.draft().messages.is_empty()
-        || session.has_records()
-        || agent == Agent::Cline
-        || agent == Agent::GeminiCli;
+    let owned = is_owned(&session, text.as_str());
     let report = check(session.draft(), &asked);
-    let left = report.findings.iter().find(|finding| is_fixable(finding));
-    let left = left.map(|left| format!("{} {}", left.rule.label(), left.message));
+    let bold = asked.policy.bold;
+    let left = report.findings.iter().find(|finding| is_fixable(finding, bold)).map(named);
     let mut twice = Vec::new();
     session.fix(&asked).0.write_to(&mut twice).map_err(|error| error.to_string())?;
-    Ok((left, owned, twice))
+    Ok(Again { left, owned, twice })
 }
 
-fn is_fixable(finding: &Finding) -> bool {
-    finding.fix.applicability == Applicability::Safe
+/// Whether a file says whose it is.
+fn is_owned(session: &Session<'_>, text: &str) -> bool {
+    let list = session.agent == Agent::Cline && text.trim_start().starts_with('[');
+    let known = match recognise(text) {
+        Recognised::Yes(other) | Recognised::Newer(other, _) => other == session.agent,
+        Recognised::No | Recognised::Unsupported(_) => false,
+    };
+    !session.draft().messages.is_empty() || session.has_records() || list || known
+}
+
+fn is_fixable(finding: &Finding, bold: bool) -> bool {
+    match finding.fix.applicability {
+        Applicability::Safe => true,
+        Applicability::Unsafe => bold,
+        Applicability::None => false,
+    }
+}
+
+fn named(finding: &Finding) -> String {
+    format!("{} {}", finding.rule.label(), finding.message)
+}
+
+/// What is gone from the file although the repair counts less.
+fn uncounted(agent: Agent, before: &[u8], after: &[u8], losses: &RepairLosses) -> Option<String> {
+    let mut kept = String::new();
+    for record in records(agent, after) {
+        kept.push_str(&all_text(&record));
+        kept.push('\n');
+    }
+    let (mut thinking, mut texts) = (HashSet::new(), HashSet::new());
+    let all = records(agent, before);
+    let own = all.iter().filter(|record| is_own(agent, record));
+    own.for_each(|record| said(record, &mut thinking, &mut texts));
+    let gone = |said: HashSet<&str>| -> Vec<String> {
+        said.into_iter().filter(|text| !kept.contains(text)).map(str::to_owned).collect()
+    };
+    let (thinking, texts) = (gone(thinking), gone(texts));
+    let counted = losses.texts_removed + losses.tool_results_removed + losses.other_parts_removed;
+    let less = thinking.len() > losses.thinking_blocks_removed || texts.len() > counted;
+    less.then(|| format!("lost {thinking:?} {texts:?}\ncounted {losses:?}"))
+}
+
+/// The whole records of a file.
+fn records(agent: Agent, bytes: &[u8]) -> Vec<Value> {
+    if let Ok(whole) = serde_json::from_slice(bytes) {
+        return vec![whole];
+    }
+    // What stands behind a list that is whole is the rest of an older file.
+    let first = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>().next();
+    if let Some(Ok(list @ Value::Array(_))) = first.filter(|_| agent == Agent::Cline) {
+        return vec![list];
+    }
+    let lines = bytes.split(|byte| *byte == b'\n').map(serde_json::from_slice);
+    lines.filter_map(Result::ok).collect()
+}
+
+/// What is said in a record, and thought.
+fn said<'v>(value: &'v Value, thinking: &mut HashSet<&'v str>, texts: &mut HashSet<&'v str>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|value| said(value, thinking, texts)),
+        Value::Object(fields) => {
+            let kind = value["type"].as_str().unwrap_or_default();
+            let thought = kind.contains("reasoning") || kind.contains("thinking");
+            if thought || value["thought"] == true {
+                // One block, however many strings it has.
+                let text = longest(value);
+                thinking.extend(text.filter(|text| !text.trim().is_empty()).map(str::trim));
+                return;
+            }
+            for (key, value) in fields {
+                match (key.as_str(), value) {
+                    // Nobody knows what this says.
+                    ("other", _) => {}
+                    ("text" | "content" | "output", Value::String(text)) => {
+                        texts.extend(Some(text.trim()).filter(|text| !text.is_empty()));
+                    }
+                    (_, value) => said(value, thinking, texts),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The longest string under a key that holds text.
+fn longest(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(list) => list.iter().filter_map(longest).max_by_key(|text| text.len()),
+        Value::Object(fields) => {
+            let all = fields.iter().filter_map(|(key, value)| match (key.as_str(), value) {
+                ("text" | "thinking", Value::String(text)) => Some(text.as_str()),
+                (_, value) => longest(value),
+            });
+            all.max_by_key(|text| text.len())
+        }
+        _ => None,
+    }
+}
+
+/// Whether something is a record of the agent: others in a broken list cannot be told from debris.
+fn is_own(agent: Agent, record: &Value) -> bool {
+    match agent {
+        Agent::Cline => record.is_array() || record.get("role").is_some(),
+        Agent::GeminiCli => {
+            record.is_object() && record.get("payload").is_none() && record.get("message").is_none()
+        }
+        Agent::ClaudeCode | Agent::Neovate | Agent::Codex => true,
+    }
+}
+
+/// Texts or thinking that are lost although nothing keeps the agent from going on.
+fn needless(
+    session: &Session<'_>,
+    question: &Question,
+    losses: &RepairLosses,
+    repair: &Repair<'_>,
+) -> Option<String> {
+    // Whoever asks for turns to be dropped gets that.
+    let drops = question.policy.unanswered != Unanswered::Answer || question.policy.bold;
+    let lost = losses.thinking_blocks_removed + losses.texts_removed;
+    if drops || lost == 0 || repair.slots.is_empty() {
+        return None;
+    }
+    let blocks = |(_, effect): &(Finding, FindingEffect)| *effect == FindingEffect::Blocks;
+    let demanded = session.rated(question).iter().any(blocks);
+    (!demanded).then(|| format!("{losses:?}"))
 }

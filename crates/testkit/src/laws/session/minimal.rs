@@ -1,0 +1,148 @@
+//! A repair changes only records that it has to: with the old record put back, something is wrong
+//! again, or the conversation is another one.
+
+use std::collections::{HashMap, HashSet};
+
+use foxwedge_core::{Question, check};
+use foxwedge_dialect::{
+    session::{Agent, read, text},
+    want,
+};
+use serde_json::Value;
+
+use super::judge::{Verdict, breach, shown_bytes};
+use crate::plain_walk;
+
+/// Records that are put back, at most.
+const TRIED: usize = 4;
+
+/// What a file means: how much is wrong with it, what it tells, and how far a plain walk over
+/// parents gets.
+#[derive(PartialEq)]
+struct Meaning {
+    findings: usize,
+    history: String,
+    walked: Option<usize>,
+}
+
+fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Option<Meaning> {
+    let text = text(bytes).ok()?;
+    let mut session = read(&text, agent, want(question.profile)).ok()?;
+    let mut question = *question;
+    if spares {
+        session.spare(&mut question, true);
+    }
+    let findings = check(session.draft(), &question).counts.total();
+    let walked = plain_walk(agent.name(), bytes).map(|walk| walk.len());
+    Some(Meaning { findings, history: session.history(), walked })
+}
+
+/// Puts changed records back, one at a time, beginning with one that `seed` chooses. A repair that
+/// `relinks` puts turns in one line, with what is no message behind them.
+///
+/// # Errors
+/// A record that did not have to change.
+pub(super) fn judge(
+    agent: Agent,
+    question: &Question,
+    spares: bool,
+    (before, fixed): (&[u8], &[u8]),
+    relinks: bool,
+    seed: u64,
+) -> Verdict {
+    let (old, new) = (lines(before), lines(fixed));
+    let known: HashSet<&[u8]> = old.iter().copied().collect();
+    let stays: HashSet<&[u8]> = new.iter().copied().collect();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (at, line) in new.iter().enumerate().filter(|(_, line)| !known.contains(*line)) {
+        places.extend(id(line).map(|id| (id, at)));
+    }
+    let links = Links::new(&old, &new);
+    let changed: Vec<(&[u8], usize)> = old
+        .iter()
+        .filter(|line| !stays.contains(*line))
+        .filter_map(|line| Some((*line, *places.get(&id(line)?)?)))
+        .filter(|(line, at)| !links.follow(line, new[*at], relinks))
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let Some(after) = meaning(agent, question, spares, fixed) else { return Ok(()) };
+    let first = usize::try_from(seed).unwrap_or(0) % changed.len();
+    for (line, at) in changed.iter().cycle().skip(first).take(changed.len().min(TRIED)) {
+        let mut put_back = new.clone();
+        put_back[*at] = line;
+        let other = meaning(agent, question, spares, &put_back.join(&b'\n'));
+        if other.is_some_and(|other| other == after) {
+            let (line, fixed) = (shown_bytes(line), shown_bytes(fixed));
+            return breach(
+                "minimal",
+                format!("a record was changed and need not be\n{line}\nafter\n{fixed}"),
+            );
+        }
+    }
+    Ok(())
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect()
+}
+
+/// What a record is called.
+fn id(line: &[u8]) -> Option<String> {
+    let record: Value = serde_json::from_slice(line).ok()?;
+    let named = ["uuid", "id"].into_iter().find_map(|key| record[key].as_str().map(str::to_owned));
+    named.filter(|_| record.is_object())
+}
+
+/// Which links follow from other changes.
+struct Links {
+    /// The ids before, each with how often it is used.
+    old: HashMap<String, usize>,
+    /// Records that say the same before and after, by their ids.
+    same: HashSet<String>,
+    new: HashSet<String>,
+}
+
+impl Links {
+    fn new(old: &[&[u8]], new: &[&[u8]]) -> Links {
+        let said = |line: &&[u8]| -> Option<(String, Value)> { Some((id(line)?, unlinked(line))) };
+        let mut ids: HashMap<String, usize> = HashMap::new();
+        let mut texts: HashMap<String, Value> = HashMap::new();
+        for (id, text) in old.iter().filter_map(said) {
+            *ids.entry(id.clone()).or_default() += 1;
+            texts.insert(id, text);
+        }
+        let new: Vec<(String, Value)> = new.iter().filter_map(said).collect();
+        let same = new.iter().filter(|(id, text)| texts.get(id) == Some(text));
+        let same = same.map(|(id, _)| id.clone()).collect();
+        Links { old: ids, same, new: new.into_iter().map(|(id, _)| id).collect() }
+    }
+
+    /// Whether a record only hangs elsewhere because its parent is gone, has another id, or is new;
+    /// or if it names what a compaction carried over.
+    fn follow(&self, old: &[u8], new: &[u8], relinks: bool) -> bool {
+        if id(old).is_some_and(|id| self.old.get(&id).is_some_and(|times| *times > 1)) {
+            return true; // Nobody can say which of them it was.
+        }
+        let parent = |line: &[u8]| -> Option<String> {
+            let record: Value = serde_json::from_slice(line).ok()?;
+            record["parentUuid"].as_str().map(str::to_owned)
+        };
+        let (from, to) = (parent(old), parent(new));
+        let gone = from.is_some_and(|id| {
+            !self.new.contains(&id) || self.old.get(&id).is_some_and(|times| *times > 1)
+        });
+        let made = to.is_some_and(|id| !self.same.contains(&id));
+        let (old, new) = (unlinked(old), unlinked(new));
+        let aside = relinks && old.get("message").is_none() && old.get("role").is_none();
+        new == old && (gone || made || aside) || old.get("compactMetadata").is_some()
+    }
+}
+
+/// A record without its link.
+fn unlinked(line: &[u8]) -> Value {
+    let mut record: Value = serde_json::from_slice(line).unwrap_or_default();
+    record.as_object_mut().map(|fields| fields.remove("parentUuid"));
+    record
+}
