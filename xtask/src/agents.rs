@@ -3,7 +3,7 @@
 //! A command line of a vendor is started against a scripted model on loopback, killed in the
 //! middle of a turn, and its session file is damaged in several ways. Every damaged session is
 //! resumed twice: left alone, and after `foxwedge fix`. What the model is then shown says what the
-//! agent still knows. Nothing here is part of the tests: it needs programs that are not ours, and
+//! agent still knows, and whether `foxwedge list` was right about the file. Nothing here is part of the tests: it needs programs that are not ours, and
 //! minutes. Agents are told to reach everything through our own endpoint, which lets nothing out.
 
 mod cli;
@@ -29,6 +29,7 @@ use crate::Outcome;
 use cli::{Cli, Vendor};
 use foxwedge::Foxwedge;
 use scratch::Scratch;
+use table::Trial;
 
 /// Tries every agent that was named.
 pub(crate) fn run(words: &[&str]) -> Outcome {
@@ -73,9 +74,9 @@ fn campaign(
     let mut trials = Vec::new();
     for damaged in damage::all(&life.session) {
         eprintln!("{} {}: {}", vendor.name(), cli.version, damaged.name);
-        let alone = life.left_alone(&damaged, foxwedge)?;
+        let (health, alone) = life.left_alone(&damaged, foxwedge)?;
         let repaired = life.repaired(&damaged, foxwedge)?;
-        trials.push((damaged, alone, repaired));
+        trials.push(Trial { damaged, health, alone, repaired });
     }
     print!("{}", table::told(&cli, &life, &trials));
     let outside = life.outside();
@@ -85,8 +86,8 @@ fn campaign(
     for trouble in &life.troubles {
         eprintln!("{trouble}");
     }
-    let in_trials: usize = trials.iter().map(|(_, _, repaired)| repaired.troubles.len()).sum();
-    Ok(life.troubles.len() + in_trials)
+    let troubles = |trial: &Trial| trial.alone.troubles.len() + trial.repaired.troubles.len();
+    Ok(life.troubles.len() + trials.iter().map(troubles).sum::<usize>())
 }
 
 /// What was asked for.

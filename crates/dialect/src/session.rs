@@ -45,7 +45,8 @@ mod condensed;
 pub use about::About;
 pub use agent::Agent;
 pub use condensed::{Condensed, NotCompacted, Shown};
-pub use effect::{AgentVersion, FindingEffect, RATED};
+use effect::SparedFlaws;
+pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED, RatedReport, RatedRow};
 pub use nodes::{LeftOut, Node};
 pub use recognise::{Recognised, recognise};
 pub use rewritten::Rewritten;
@@ -69,8 +70,8 @@ pub struct Session<'a> {
     entries: Vec<Entry<'a>>,
     /// The lines of those flaws that lie in lines, in the order of the last flaws of the draft.
     flaw_lines: Vec<u32>,
-    /// Flaws that the agent copes with are left alone.
-    spares: bool,
+    /// Flaws that are left alone.
+    spared: SparedFlaws,
 }
 
 /// Reads a session file.
@@ -116,8 +117,8 @@ fn linked<'a>(
     let chain = chain(&log.links, &fragments, &log.carried, manner);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let spares = false;
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spares };
+    let spared = SparedFlaws::default();
+    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spared };
     session.add_flaws();
     Ok(session)
 }

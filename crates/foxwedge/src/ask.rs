@@ -100,7 +100,7 @@ impl Ask {
         let left = foxwedge_core::check(session.draft(), question).findings;
         let left: HashSet<(u16, u32)> =
             left.iter().map(|finding| (finding.rule.code, finding.at.span.start)).collect();
-        let coped = rated.into_iter().map(|(finding, _)| finding);
+        let coped = rated.findings.into_iter().map(|(finding, _)| finding);
         coped.filter(|f| !left.contains(&(f.rule.code, f.at.span.start))).collect()
     }
 

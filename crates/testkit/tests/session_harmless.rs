@@ -92,7 +92,7 @@ fn effects(agent: Agent, bytes: &[u8]) -> Vec<(u16, FindingEffect)> {
     let question = full(agent);
     let session = read(&text, agent, want(question.profile)).expect("a session");
     let rated = session.rated(&question);
-    rated.into_iter().map(|(finding, effect)| (finding.rule.code, effect)).collect()
+    rated.findings.into_iter().map(|(finding, effect)| (finding.rule.code, effect)).collect()
 }
 
 #[test]
@@ -205,16 +205,18 @@ fn what_an_agent_copes_with_depends_on_its_version_and_on_where_it_stands() {
         format!("{head}\n{{\"type\":\"user\",\"uu{last}\n").into_bytes()
     };
     type Row<'r> = (Vec<u8>, &'r [(u16, FindingEffect)]);
-    let table: [Row<'_>; 10] = [
+    let table: [Row<'_>; 12] = [
         (open_end("2.1.112"), &[(101, Coped)]),
         (open_end("2.1.325"), &[(101, Coped)]),
-        (open_end("1.0.128"), &[(101, Blocks)]),
+        (open_end("1.0.128"), &[(101, Coped)]),
+        (open_end("1.0.127"), &[(101, Blocks)]),
         (open_middle("2.1.325"), &[(101, HidesHistory)]),
-        (open_middle("2.0.77"), &[(101, Blocks)]),
+        (open_middle("2.0.77"), &[(101, HidesHistory)]),
+        (open_middle("1.0.127"), &[(101, Blocks)]),
         (torn("2.1.112", "\n"), &[(801, Coped)]),
         (torn("2.1.112", ""), &[(801, HidesHistory)]),
         (torn("2.1.325", ""), &[(801, Coped)]),
-        (torn("2.0.77", "\n"), &[(801, Blocks)]),
+        (torn("2.0.77", "\n"), &[(801, Coped)]),
         (glued("2.1.325"), &[(801, HidesHistory)]),
     ];
     for (at, (bytes, expected)) in table.iter().enumerate() {
@@ -268,6 +270,71 @@ fn sessions_as_claude_code_writes_them_are_ok_and_not_touched() {
         let shown = String::from_utf8_lossy(&bytes).into_owned();
         assert!(worst.unwrap_or(FindingEffect::Coped) == FindingEffect::Coped, "{seed}\n{shown}");
         assert_eq!(fixed(Agent::ClaudeCode, &bytes).0, bytes, "{seed}");
+    }
+}
+
+#[test]
+fn a_way_that_the_agent_finds_by_itself_is_as_bad_as_what_it_leads_to() {
+    use FindingEffect::{Coped, HidesHistory};
+    let model = "claude-opus-4-6";
+    let broken = |version, orphan: bool| {
+        let mut records = Records::new(version);
+        records.user("go").text("m1", model, "One.");
+        if orphan {
+            records.answers("nobody").text("m2", model, "Two.");
+        }
+        records.user("more").text("m3", model, "Three.");
+        let at = records.list.len() - 2;
+        records.list[at]["parentUuid"] = json!("gone");
+        records.bytes()
+    };
+    let table = [
+        ("2.1.325", false, Coped),
+        ("2.1.325", true, HidesHistory),
+        ("2.1.112", false, HidesHistory),
+    ];
+    for (version, orphan, expected) in table {
+        let bytes = broken(version, orphan);
+        let found = effects(Agent::ClaudeCode, &bytes);
+        assert_eq!(found, [(701, expected)], "{version} {orphan}");
+        let (out, _, _) = fixed(Agent::ClaudeCode, &bytes);
+        assert_eq!(out == bytes, expected == Coped, "{version} {orphan}");
+        let left = effects(Agent::ClaudeCode, &out);
+        assert!(left.iter().all(|(_, effect)| *effect == Coped), "{version} {orphan}: {left:?}");
+    }
+}
+
+#[test]
+fn findings_beyond_those_that_are_listed_are_counted() {
+    const MANY: usize = 20_500;
+    let mut records = Records::new("2.1.112");
+    records.user("go").text("m1", "claude-opus-4-6", "Yes.");
+    let bytes = [records.bytes(), b"{\"type\":\"us\n".repeat(MANY)].concat();
+    let text = text(&bytes).expect("text");
+    let question = full(Agent::ClaudeCode);
+    let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
+    let rated = session.rated(&question);
+    assert!(rated.findings.len() < MANY);
+    let counts: Vec<(u16, usize)> =
+        rated.counts.iter().map(|(rule, _, count)| (rule.code, *count)).collect();
+    assert_eq!(counts, [(801, MANY)]);
+    let calls: Vec<Value> = (0..MANY)
+        .map(|at| json!({"type": "tool_use", "id": format!("t{at}"), "name": "Bash", "input": {}}))
+        .collect();
+    let mut records = Records::new("2.1.112");
+    let message = json!({"id": "m1", "role": "assistant", "model": "x", "content": calls});
+    records.user("go").add("assistant", message);
+    for (behind, effect) in [(false, FindingEffect::Coped), (true, FindingEffect::HidesHistory)] {
+        if behind {
+            records.user("and?");
+        }
+        let bytes = records.bytes();
+        let text = foxwedge_dialect::session::text(&bytes).expect("text");
+        let session = read(&text, Agent::ClaudeCode, want(question.profile)).expect("a session");
+        let counts = session.rated(&question).counts;
+        let counts: Vec<_> =
+            counts.iter().map(|(rule, it, many)| (rule.code, *it, *many)).collect();
+        assert_eq!(counts, [(101, effect, MANY)]);
     }
 }
 

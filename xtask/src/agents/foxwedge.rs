@@ -24,6 +24,19 @@ impl Foxwedge {
         Ok(Foxwedge { binary })
     }
 
+    /// What `foxwedge list` says about a session.
+    pub(super) fn health(&self, desk: &Desk, file: &Path) -> Result<String, String> {
+        let mut command = self.command(desk, &["list", "--output-format", "json"]);
+        let output =
+            command.output().map_err(|error| format!("{}: {error}", self.binary.display()))?;
+        let listed: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("`foxwedge list`: {error}"))?;
+        let mut sessions = listed["sessions"].as_array().into_iter().flatten();
+        let own = sessions.find(|session| Path::new(text_of(session, "path")) == file);
+        let own = own.ok_or_else(|| format!("`foxwedge list` has no {}", file.display()))?;
+        Ok(text_of(own, "health").to_owned())
+    }
+
     /// What is wrong with a session: the code of each finding, and the calls it is about.
     pub(super) fn check(&self, desk: &Desk, file: &Path) -> Result<Vec<String>, String> {
         self.findings(desk, file, &[])
@@ -84,9 +97,15 @@ impl Foxwedge {
     }
 
     fn run(&self, desk: &Desk, words: &[&str], file: &Path) -> Result<Output, String> {
-        let mut command = Command::new(&self.binary);
-        command.args(words).arg(file).env_clear();
-        command.env("HOME", desk.home()).env("FOXWEDGE_STATE_DIR", desk.shelf("state"));
+        let mut command = self.command(desk, words);
+        command.arg(file);
         command.output().map_err(|error| format!("{}: {error}", self.binary.display()))
+    }
+
+    fn command(&self, desk: &Desk, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(words).env_clear();
+        command.env("HOME", desk.home()).env("FOXWEDGE_STATE_DIR", desk.shelf("state"));
+        command
     }
 }

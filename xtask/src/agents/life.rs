@@ -17,7 +17,7 @@ use super::{
     scratch::Desk,
     script::{ANSWERED, CALLS, FOLLOW_UP, ONCE_MORE, PROMPTS, REPLIES},
     told::{Word, told},
-    verdict::{Expected, Measure, Verdict},
+    verdict::{Expected, Measure, Needed, Seen, Verdict},
 };
 
 /// The home after two turns, and after the kill.
@@ -68,6 +68,7 @@ pub(super) fn live_and_die<'l>(
     life.turn(&shelf, three, Turn::Resumed(&life.id), foxwedge)?;
     life.desk.remember(HEALTHY).map_err(said(&shelf))?;
     let before = foxwedge.check(&life.desk, &life.file)?;
+    let health = foxwedge.health(&life.desk, &life.file)?;
     life.healthy = life.resume(&life.shelf("healthy")?, FOLLOW_UP, foxwedge)?;
     life.desk.restore(HEALTHY).map_err(said(&shelf))?;
     life.session = life.killed(&shelf, parallel)?;
@@ -75,6 +76,9 @@ pub(super) fn live_and_die<'l>(
     life.desk.remember(KILLED).map_err(said(&shelf))?;
     fs::copy(&life.file, shelf.join("session.jsonl")).map_err(said(&life.file))?;
     life.troubles = life.only_open_calls(before, foxwedge)?;
+    if health != "ok" {
+        life.troubles.push(format!("the healthy session: `foxwedge list` says {health}"));
+    }
     Ok(life)
 }
 
@@ -88,14 +92,33 @@ impl Life<'_> {
         self.model.outside()
     }
 
-    /// What the agent does with a damaged session by itself.
+    /// What `foxwedge list` says about a damaged session, and what the agent does with it by
+    /// itself. Both have to agree.
     pub(super) fn left_alone(
         &self,
         damaged: &Damaged,
         foxwedge: &Foxwedge,
-    ) -> Result<Verdict, String> {
+    ) -> Result<(String, Verdict), String> {
         let shelf = self.lay_out(damaged, "left alone")?;
-        self.resume(&shelf, FOLLOW_UP, foxwedge)
+        let health = foxwedge.health(&self.desk, &self.file)?;
+        let mut verdict = self.resume(&shelf, FOLLOW_UP, foxwedge)?;
+        let open = open_calls(&self.session);
+        let answered = |id: &&&str| !open.contains(*id) && !self.healthy.missing().contains(*id);
+        let seen = verdict.seen(&Needed {
+            calls: self.calls.iter().filter(answered).copied().collect(),
+            lost: damaged.lost,
+            breaks_pairs: !self.healthy.pairs.is_empty(),
+        });
+        // What is written behind an open line is lost later, if at all.
+        let open_line = !damaged.bytes.ends_with(b"\n");
+        let agrees = match health.as_str() {
+            "ok" => seen == Seen::Everything,
+            "history-missing" => seen != Seen::Everything || open_line,
+            "needs-repair" => seen == Seen::Nothing,
+            _ => false,
+        };
+        verdict.demand(agrees, || format!("`foxwedge list` says {health}, but {}", seen.words()));
+        Ok((health, verdict))
     }
 
     /// What it does after `foxwedge fix`, and when it is resumed once more after that. Nothing

@@ -9,20 +9,31 @@ use super::{
     verdict::{Measure, Verdict, Whole},
 };
 
+/// A damaged session, and what came of it.
+pub(super) struct Trial {
+    pub(super) damaged: Damaged,
+    /// What `foxwedge list` says about it.
+    pub(super) health: String,
+    pub(super) alone: Verdict,
+    pub(super) repaired: Verdict,
+}
+
 /// One agent: a healthy session, and every damage, left alone and repaired.
-pub(super) fn told(cli: &Cli, life: &Life<'_>, trials: &[(Damaged, Verdict, Verdict)]) -> String {
+pub(super) fn told(cli: &Cli, life: &Life<'_>, trials: &[Trial]) -> String {
     let mut text = format!("\n### {} {}\n\n", cli.vendor.name(), cli.version);
-    text.push_str("| the session file | left alone | after `foxwedge fix` |\n|---|---|---|\n");
+    text.push_str("| the session file | `list` says | left alone | after `foxwedge fix` |\n");
+    text.push_str("|---|---|---|---|\n");
     let two_turns = Whole { prompts: 2, replies: 3, calls: 3, answers: 3 };
-    let _ = writeln!(text, "| healthy, two turns | {} | |", says(&life.healthy, &two_turns));
-    for (damaged, alone, repaired) in trials {
+    let _ = writeln!(text, "| healthy, two turns | ok | {} | |", says(&life.healthy, &two_turns));
+    for Trial { damaged, health, alone, repaired } in trials {
         let whole = Whole::of(&life.calls, damaged.lost);
         let (alone, after) = (says(alone, &whole), says(repaired, &whole));
         let mark = if repaired.troubles.is_empty() { "" } else { "**not as it should be**: " };
-        let _ = writeln!(text, "| {} | {alone} | {mark}{after} |", damaged.name);
+        let health = health.replace('-', " ");
+        let _ = writeln!(text, "| {} | {health} | {alone} | {mark}{after} |", damaged.name);
     }
-    for (damaged, _, repaired) in trials {
-        for trouble in &repaired.troubles {
+    for Trial { damaged, alone, repaired, .. } in trials {
+        for trouble in alone.troubles.iter().chain(&repaired.troubles) {
             let _ = writeln!(text, "\n{}: {trouble}", damaged.name);
         }
     }

@@ -73,6 +73,35 @@ pub(super) struct Expected<'e> {
     pub(super) blind: Vec<&'static str>,
 }
 
+/// What a session file holds of the story.
+pub(super) struct Needed<'n> {
+    /// The calls that were answered.
+    pub(super) calls: Vec<&'n str>,
+    /// The call whose answer the damage took.
+    pub(super) lost: Option<&'n str>,
+    /// The agent breaks pairs of healthy sessions as well.
+    pub(super) breaks_pairs: bool,
+}
+
+/// How much of a session file an agent goes on with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seen {
+    Everything,
+    Part,
+    /// It does not go on, or its provider would refuse what it sends.
+    Nothing,
+}
+
+impl Seen {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Seen::Everything => "the agent goes on with everything",
+            Seen::Part => "the agent leaves something out",
+            Seen::Nothing => "the agent cannot go on",
+        }
+    }
+}
+
 impl Measure {
     pub(super) fn of(words: Vec<Word>) -> Measure {
         let mut measure = Measure::default();
@@ -126,6 +155,19 @@ impl Verdict {
     pub(super) fn missing(&self) -> Vec<&'static str> {
         let knows = |id: &str| self.shown.as_ref().is_some_and(|shown| shown.knows(id));
         CALLS.iter().take(3).map(|(id, _)| *id).filter(|id| !knows(id)).collect()
+    }
+
+    /// How much of what a file holds the agent went on with.
+    pub(super) fn seen(&self, needed: &Needed<'_>) -> Seen {
+        let refused = !needed.breaks_pairs && !self.pairs.is_empty();
+        let Some(shown) = &self.shown else { return Seen::Nothing };
+        if refused || self.code != Some(0) || !self.answered {
+            return Seen::Nothing;
+        }
+        let called = |id: &str| shown.words.contains(&Word::Call(id.to_owned()));
+        let is_there = |id: &&str| called(id) && (needed.lost == Some(*id) || shown.knows(id));
+        let said = shown.prompts >= PROMPTS.len() && shown.replies >= REPLIES.len();
+        if said && needed.calls.iter().all(is_there) { Seen::Everything } else { Seen::Part }
     }
 
     pub(super) fn demand(&mut self, is_so: bool, what: impl FnOnce() -> String) {
@@ -251,6 +293,31 @@ mod tests {
         verdict.shown = Some(Measure::of(words));
         verdict.demand_everything(&expected);
         verdict.troubles
+    }
+
+    #[test]
+    fn an_agent_that_leaves_something_out_is_told_from_one_that_cannot_go_on() {
+        let calls = CALLS.iter().take(REAL).map(|(id, _)| *id).collect();
+        let needed = Needed { calls, lost: None, breaks_pairs: false };
+        let seen = |change: Change, code, pairs: &[&str]| {
+            let mut words = story("on");
+            change(&mut words);
+            let mut verdict = Verdict::new(code, true);
+            verdict.shown = Some(Measure::of(words));
+            verdict.pairs = pairs.iter().map(|&pair| pair.to_owned()).collect();
+            verdict.seen(&needed)
+        };
+        assert_eq!(seen(|_| {}, Some(0), &[]), Seen::Everything);
+        // Open calls of the last turn may go.
+        let open = |words: &mut Vec<Word>| {
+            let open = |id: &str| CALLS.iter().skip(REAL).any(|(own, _)| *own == id);
+            words.retain(|word| !matches!(word, Word::Call(id) | Word::Answer(id, _) if open(id)));
+        };
+        assert_eq!(seen(open, Some(0), &[]), Seen::Everything);
+        assert_eq!(seen(|words| drop(words.remove(0)), Some(0), &[]), Seen::Part);
+        assert_eq!(seen(|words| drop(words.remove(5)), Some(0), &[]), Seen::Part);
+        assert_eq!(seen(|_| {}, Some(1), &[]), Seen::Nothing);
+        assert_eq!(seen(|_| {}, Some(0), &["FW102"]), Seen::Nothing);
     }
 
     #[test]

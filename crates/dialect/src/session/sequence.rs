@@ -11,6 +11,7 @@ use super::{
     Agent, Session,
     about::About,
     codex::{self, VisibleMessages},
+    effect::SparedFlaws,
     gemini_cli,
     log::{Control, Log},
 };
@@ -78,8 +79,8 @@ fn compose<'a>(
     let chain = sequence(draft, records, standing);
     let fragments = fragments.messages;
     let (entries, flaw_lines) = (Vec::new(), Vec::new());
-    let spares = false;
-    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spares };
+    let spared = SparedFlaws::default();
+    let mut session = Session { agent, about, log, fragments, chain, entries, flaw_lines, spared };
     session.add_flaws();
     session
 }

@@ -23,7 +23,8 @@ use tokio::{
 use super::{gateway, stories::STORIES};
 use crate::{say, signals::Signals};
 
-/// A session of Claude Code that was killed while a tool was at work.
+/// A session of Claude Code 2.0.77 that lost power while it wrote down an answer: the next prompt
+/// stands behind the torn line, and the agent forgets everything before it.
 const SESSION: &str = include_str!("session.jsonl");
 /// Its name there.
 const ID: &str = "02875600-5448-4024-b80c-0014fb984e0b";

@@ -76,18 +76,18 @@ fn look(entry: &Entry, most: u64) -> anyhow::Result<Glance> {
     let rated = session.rated(&question);
     // Lists of messages look alike.
     let alike = entry.agent == foxwedge_dialect::session::Agent::Cline;
-    if recognised == Recognised::No && !alike && !rated.is_empty() {
+    if recognised == Recognised::No && !alike && !rated.counts.is_empty() {
         bail!("there is no record of {} in it", entry.agent.name());
     }
     let (mut findings, mut coped) = (BTreeMap::new(), BTreeMap::new());
-    for (finding, effect) in &rated {
+    for (rule, effect, count) in &rated.counts {
         let counts = if *effect == FindingEffect::Coped { &mut coped } else { &mut findings };
-        *counts.entry(finding.rule.label()).or_insert(0) += 1;
+        *counts.entry(rule.label()).or_insert(0) += count;
     }
     let about = &session.about;
     let owned = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(str::to_owned);
     Ok(Glance {
-        health: Health::of(rated.iter().map(|(_, effect)| *effect)),
+        health: Health::of(rated.worst()),
         id: owned(&about.id),
         project: owned(&about.folder).or_else(|| entry.project.clone()),
         title: title(&session).or_else(|| entry.title.clone()).or_else(|| opening(session.draft())),
@@ -95,6 +95,7 @@ fn look(entry: &Entry, most: u64) -> anyhow::Result<Glance> {
         findings,
         coped,
         healable: rated
+            .findings
             .iter()
             .any(|(finding, effect)| *effect != FindingEffect::Coped && is_repaired(finding)),
         why: None,

@@ -42,9 +42,7 @@ impl<'a> Document<'a> {
     /// How it is, as a session.
     pub(crate) fn health(&self) -> Health {
         match &self.body {
-            Body::Session(session) => {
-                Health::of(session.rated(&self.question).into_iter().map(|(_, effect)| effect))
-            }
+            Body::Session(session) => Health::of(session.rated(&self.question).worst()),
             Body::Wire(_) => {
                 Health::of(self.report().counts.iter().map(|kind| match kind.severity {
                     Severity::Error => FindingEffect::Blocks,

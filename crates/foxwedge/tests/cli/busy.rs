@@ -101,7 +101,7 @@ fn a_live_session_is_known_by_the_folder_it_lies_in() {
 #[test]
 fn a_thread_that_codex_holds_is_left_alone() {
     let text = concat!(
-        r#"{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"0199-ab","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.50.0","source":"cli"}}"#,
+        r#"{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"0199-ab","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.46.0","source":"cli"}}"#,
         "\n",
         r#"{"timestamp":"2026-01-02T03:04:06.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"list"}]}}"#,
         "\n",

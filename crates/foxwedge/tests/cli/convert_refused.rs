@@ -135,7 +135,7 @@ fn programs_are_told_why_there_is_no_result() {
 #[test]
 fn a_session_without_words_is_refused() {
     let line =
-        r#"{"type":"system","uuid":"s1","parentUuid":null,"sessionId":"x","version":"2.0.14"}"#;
+        r#"{"type":"system","uuid":"s1","parentUuid":null,"sessionId":"x","version":"1.0.99"}"#;
     let sandbox = Sandbox::with("session.jsonl", Script::new().line(line).text());
     let ran = sandbox.run(&["convert", "--to", "gemini", "session.jsonl"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.all());

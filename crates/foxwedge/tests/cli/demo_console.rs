@@ -39,7 +39,7 @@ fn the_console_of_the_demo_has_something_to_see_and_leaves_nothing() {
     assert!(get(address, token, "/").contains("<title>"));
     assert!(get(address, token, "/v1/console/feed").contains("\"action\":\"fixed\""));
     // The scan of the files takes its time, and so does the first run.
-    while !get(address, token, "/v1/console/sessions").contains("\"needs-repair\":1") {
+    while !get(address, token, "/v1/console/sessions").contains("\"history-missing\":1") {
         std::thread::yield_now();
     }
     while !get(address, token, "/v1/runs").contains("\"agent\":\"foxwedge\"") {

@@ -189,7 +189,7 @@ fn where_no_session_is_found_the_places_are_named() {
 fn thinking_goes_because_of_the_change_before_it_and_not_of_a_torn_line() {
     let thinks = |script: Script, reply: &str| {
         script.line(&format!(
-            r#"{{"parentUuid":"00000000-0000-4000-8000-000000000001","isSidechain":false,"userType":"external","cwd":"/w","sessionId":"{ID}","version":"2.0.14","type":"assistant","message":{{"id":"{reply}","type":"message","role":"assistant","model":"claude-opus-9-1","content":[{{"type":"thinking","thinking":"hm","signature":"c2ln"}},{{"type":"text","text":"done"}}],"stop_reason":null,"usage":{{"output_tokens":1}}}},"uuid":"00000000-0000-4000-8000-000000000009","timestamp":"2026-01-02T03:05:00.000Z"}}"#
+            r#"{{"parentUuid":"00000000-0000-4000-8000-000000000001","isSidechain":false,"userType":"external","cwd":"/w","sessionId":"{ID}","version":"1.0.99","type":"assistant","message":{{"id":"{reply}","type":"message","role":"assistant","model":"claude-opus-9-1","content":[{{"type":"thinking","thinking":"hm","signature":"c2ln"}},{{"type":"text","text":"done"}}],"stop_reason":null,"usage":{{"output_tokens":1}}}},"uuid":"00000000-0000-4000-8000-000000000009","timestamp":"2026-01-02T03:05:00.000Z"}}"#
         ))
     };
     let script = thinks(Script::new().user("go").calls("msg_1", "toolu_1"), "msg_2");

@@ -76,7 +76,7 @@ pub(crate) fn codex(id: &str) -> String {
         ) + "\n"
     };
     let meta = format!(
-        r#"{{"id":"{id}","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w/shop","originator":"codex_cli_rs","cli_version":"0.80.0"}}"#
+        r#"{{"id":"{id}","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w/shop","originator":"codex_cli_rs","cli_version":"0.46.0"}}"#
     );
     [
         line(5, "session_meta", &meta),

@@ -96,7 +96,7 @@ fn a_plain_rollout_hides_the_compressed_one() {
 #[test]
 fn what_cannot_be_read_is_said_and_the_rest_is_listed() {
     let sandbox = claude();
-    let newer = named(&crate::sessions_files::sound(), CLAUDE).replace("\"2.0.14\"", "\"9.9.9\"");
+    let newer = named(&crate::sessions_files::sound(), CLAUDE).replace("\"1.0.99\"", "\"9.9.9\"");
     sandbox.keep(".claude/projects/-w/ffffffff-0001.jsonl", 0, newer);
     let ran = sandbox.run(&["list"]);
     assert_eq!(ran.code, 0, "{}", ran.all());

@@ -30,6 +30,7 @@ mod sessions_agents;
 mod sessions_packed;
 mod sessions_telling;
 mod sessions_health;
+mod sessions_rated;
 mod busy;
 mod crash;
 mod replacing;

@@ -99,7 +99,7 @@ fn a_session_without_words_is_an_empty_history() {
     let summary =
         format!(r#"{{"type":"summary","summary":"x","leafUuid":"y","sessionId":"{KILLED}"}}"#);
     let system = format!(
-        r#"{{"type":"system","uuid":"s1","parentUuid":null,"sessionId":"{KILLED}","version":"2.0.14"}}"#
+        r#"{{"type":"system","uuid":"s1","parentUuid":null,"sessionId":"{KILLED}","version":"1.0.99"}}"#
     );
     for line in [summary, system] {
         sandbox.keep(&killed_path(), 1, Script::new().line(&line).text());

@@ -8,7 +8,7 @@ use crate::{homes, sandbox::Sandbox};
 
 /// A rollout of Codex that ends with a call.
 const CODEX: &str = concat!(
-    r#"{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"0199-ab","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.80.0"}}"#,
+    r#"{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"0199-ab","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.46.0"}}"#,
     "\n",
     r#"{"timestamp":"2026-01-02T03:04:06.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"list"}]}}"#,
     "\n",

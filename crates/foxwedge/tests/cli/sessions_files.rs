@@ -1,6 +1,12 @@
 //! Small session files of Claude Code, written by hand: one record a line.
+//!
+//! They name a version that is older than all that were tried, so a finding is as severe as its
+//! rule; what tried versions cope with is the matter of `sessions_rated`.
 
 use std::fmt::Write;
+
+/// The version that they name.
+pub(crate) const VERSION: &str = "1.0.99";
 
 /// The session they all belong to.
 pub(crate) const ID: &str = "11111111-2222-4333-8444-555555555555";
@@ -74,7 +80,7 @@ impl Script {
         let second = self.records;
         writeln!(
             self.text,
-            r#"{{"parentUuid":{parent},"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"{ID}","version":"2.0.14","type":"{kind}","message":{message},"uuid":"{uuid}","timestamp":"2026-01-02T03:04:{second:02}.000Z"}}"#
+            r#"{{"parentUuid":{parent},"isSidechain":false,"userType":"external","cwd":"/w","sessionId":"{ID}","version":"{VERSION}","type":"{kind}","message":{message},"uuid":"{uuid}","timestamp":"2026-01-02T03:04:{second:02}.000Z"}}"#
         )
         .unwrap();
         self.records += 1;

@@ -7,7 +7,7 @@ use crate::{
 
 /// The same, as a newer version writes it.
 fn newer(script: &Script) -> String {
-    script.text().replace("\"version\":\"2.0.14\"", "\"version\":\"2.1.39\"")
+    script.text().replace("\"version\":\"1.0.99\"", "\"version\":\"2.1.39\"")
 }
 
 /// Killed, and gone on with: the call is left out by the agent.

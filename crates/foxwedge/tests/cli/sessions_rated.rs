@@ -1,0 +1,267 @@
+//! Every row of the table of what agents do by themselves, with a small file of its own: at the
+//! version from which it holds, and just below. What the agent copes with is ok and not touched,
+//! what it leaves out is missing history, and what stops it needs repair.
+
+use foxwedge_core::{Severity, rules};
+use foxwedge_dialect::session::{Agent, AgentVersion, FindingEffect, FindingPart, RATED, RatedRow};
+use serde_json::Value;
+
+use crate::{
+    homes,
+    sandbox::Sandbox,
+    sessions_files::{Script, VERSION, killed, sound},
+};
+
+const ID: &str = "0a1b2c3d-0009-4000-8000-000000000009";
+
+#[test]
+fn every_rated_row_holds_from_its_version_on_and_not_before() {
+    let mut tried = 0;
+    for row in RATED {
+        for &code in row.codes {
+            for version in versions(row) {
+                judge(row, code, version);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 2 * RATED.len(), "{tried} of {} rows", RATED.len());
+}
+
+/// The version of a row, and the one just below it. Gemini CLI names none in its files.
+fn versions(row: &RatedRow) -> Vec<AgentVersion> {
+    let below = match row.since.numbers() {
+        [major, 0, 0] => AgentVersion::new(major.saturating_sub(1), 999, 999),
+        [major, minor, 0] => AgentVersion::new(major, minor - 1, 999),
+        [major, minor, patch] => AgentVersion::new(major, minor, patch - 1),
+    };
+    match row.agent {
+        Agent::GeminiCli => vec![row.since],
+        _ => vec![row.since, below],
+    }
+}
+
+/// Lists, checks and fixes the example of a row.
+fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
+    let spelled = version.numbers().map(|number| number.to_string()).join(".");
+    let what = format!("{} {spelled}, FW{code}, {:?}", row.agent.name(), row.part);
+    let (path, content) = example(row.agent, code, row.part, &spelled)
+        .unwrap_or_else(|| panic!("{what}: a new row needs an example here"));
+    let sandbox = Sandbox::new();
+    let file = sandbox.keep(&path, 1, &content);
+    let name = file.to_string_lossy().into_owned();
+
+    // The version of Codex goes with the record that is torn, and no version is the newest one.
+    let lost = (row.agent, code, row.part) == (Agent::Codex, 801, FindingPart::FirstRecord);
+    let version = if lost { AgentVersion::parse(None) } else { version };
+
+    // All that a provider would refuse, each with what the table says.
+    let all = sandbox.run(&["check", "--for-api", "--output-format", "json", &name]);
+    let all: Value = serde_json::from_str(&all.out).unwrap();
+    let found = all["findings"].as_array().unwrap();
+    let label = format!("FW{code}");
+    assert!(found.iter().any(|it| it["code"] == label.as_str()), "{what}: {all:#}");
+    let effects = found.iter().map(|it| {
+        let own = it["code"].as_str().unwrap()[2..].parse().unwrap();
+        let part = if own == code { row.part } else { FindingPart::All };
+        let severe = it["severity"] == "error";
+        expected(row.agent, own, part, version, severe)
+    });
+    let worst = effects.max().unwrap();
+
+    let listed = sandbox.run(&["list", "--output-format", "json"]);
+    let listed: Value = serde_json::from_str(&listed.out).unwrap();
+    let health = match worst {
+        FindingEffect::Coped => "ok",
+        FindingEffect::HidesHistory => "history-missing",
+        FindingEffect::Blocks => "needs-repair",
+    };
+    assert_eq!(listed["sessions"][0]["health"], health, "{what}: {all:#} {listed:#}");
+
+    let coped = worst == FindingEffect::Coped;
+    let checked = sandbox.run(&["check", &name]);
+    assert_eq!(checked.code, i32::from(!coped), "{what}: {}", checked.all());
+    let fixed = sandbox.run(&["fix", &name]);
+    assert_eq!(fixed.code, 0, "{what}: {}", fixed.all());
+    let after = std::fs::read(&file).unwrap();
+    assert_eq!(after == content, coped, "{what}: {}", fixed.all());
+    let again = sandbox.run(&["check", &name]);
+    assert_eq!(again.code, 0, "{what}: {}", again.all());
+}
+
+/// What the table says: the first row that fits, or the rule itself.
+fn expected(
+    agent: Agent,
+    code: u16,
+    part: FindingPart,
+    version: AgentVersion,
+    severe: bool,
+) -> FindingEffect {
+    let also = match part {
+        FindingPart::FirstLine => FindingPart::NothingHidden,
+        part => part,
+    };
+    let fits = |row: &&RatedRow| {
+        let parts = [FindingPart::All, part, also];
+        let since = row.since.numbers() <= version.numbers();
+        row.agent == agent && row.codes.contains(&code) && since && parts.contains(&row.part)
+    };
+    let rule = rules::ALL.iter().find(|rule| rule.code == code).unwrap();
+    let severity = if severe { Severity::Error } else { Severity::Warning };
+    match (RATED.iter().find(fits), severity) {
+        (Some(row), _) => row.effect,
+        (None, Severity::Error) => FindingEffect::Blocks,
+        (None, Severity::Warning) if rule.code >= 700 => FindingEffect::HidesHistory,
+        (None, Severity::Warning) => FindingEffect::Coped,
+    }
+}
+
+/// Where a file lies, and a file with one thing wrong.
+fn example(agent: Agent, code: u16, part: FindingPart, version: &str) -> Option<(String, Vec<u8>)> {
+    match agent {
+        Agent::ClaudeCode => {
+            let content = match code {
+                700.. => {
+                    damaged(lines_of(&longer()), 1, code, part).or_else(|| link(code, part))?
+                }
+                _ => said(code, part)?.into_bytes(),
+            };
+            let path = format!(".claude/projects/-w/{ID}.jsonl");
+            Some((path, replaced(content, VERSION, version)))
+        }
+        Agent::Codex => {
+            let meta = homes::codex(ID);
+            let mut lines = lines_of(&meta);
+            let open = lines.pop()?;
+            let content = match code {
+                101 => [lines.concat(), open].concat(),
+                102 => [lines.concat(), replaced(lines[3].clone(), "call_1", "gone")].concat(),
+                _ => damaged(lines, 0, code, part)?,
+            };
+            let path = format!(".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{ID}.jsonl");
+            Some((path, replaced(content, "0.46.0", version)))
+        }
+        Agent::GeminiCli => {
+            let mut lines = lines_of(&homes::gemini_cli(ID));
+            lines.remove(2);
+            let path = ".gemini/tmp/shop/chats/session-2026-01-02T03-04-0a1b2c3d.jsonl";
+            Some((path.to_owned(), damaged(lines, 0, code, part)?))
+        }
+        Agent::Neovate | Agent::Cline => None,
+    }
+}
+
+fn longer() -> String {
+    sound().user("and the other folder?").says("msg_3", "It is empty.").text()
+}
+
+fn lines_of(text: &str) -> Vec<Vec<u8>> {
+    text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()).collect()
+}
+
+fn replaced(content: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = content.as_slice();
+    while let Some(at) = rest.windows(old.len()).position(|window| window == old.as_bytes()) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(new.as_bytes());
+        rest = &rest[at + old.len()..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+/// A file of Claude Code whose conversation breaks a rule.
+fn said(code: u16, part: FindingPart) -> Option<String> {
+    let more = || sound().user("and the other folder?");
+    let script: Script = match (code, part) {
+        (101, FindingPart::OpenEnd) => killed(),
+        (101, _) => killed().user("are you there?").says("msg_4", "Yes."),
+        (102, _) => sound().answers("toolu_gone", "b.txt").says("msg_4", "Yes."),
+        (103, _) => {
+            let late = killed().user("are you there?").says("msg_4", "Yes.");
+            late.answers("toolu_2", "b.txt").says("msg_5", "Here it is.")
+        }
+        (104, _) => {
+            let twice = more().calls("msg_3", "toolu_2").answers("toolu_2", "b.txt");
+            twice.answers("toolu_2", "c.txt").says("msg_4", "Two.")
+        }
+        (201, _) => {
+            let twice = more().calls("msg_3", "toolu_2").calls("msg_3", "toolu_2");
+            twice.answers("toolu_2", "b.txt").says("msg_4", "One.")
+        }
+        (305, _) => {
+            let answer = "\"content\":[{\"type\":\"tool_result\"";
+            let behind =
+                "\"content\":[{\"type\":\"text\",\"text\":\"hm\"},{\"type\":\"tool_result\"";
+            return Some(sound().text().replace(answer, behind));
+        }
+        _ => return None,
+    };
+    Some(script.text())
+}
+
+/// A file of Claude Code with a wrong link.
+fn link(code: u16, part: FindingPart) -> Option<Vec<u8>> {
+    let uuid = |record: usize| format!("00000000-0000-4000-8000-{record:012}");
+    let parent = |record: usize, parent: &str| {
+        let mut lines = lines_of(&longer());
+        let old = match record {
+            0 => "\"parentUuid\":null".to_owned(),
+            _ => format!("\"parentUuid\":\"{}\"", uuid(record - 1)),
+        };
+        let new = format!("\"parentUuid\":\"{parent}\"");
+        lines[record] = replaced(lines[record].clone(), &old, &new);
+        lines.concat()
+    };
+    Some(match (code, part) {
+        (701, _) => parent(5, "00000000-dead-4000-8000-000000000000"),
+        (702, _) => {
+            let script = sound().user("and?").calls("msg_3", "toolu_2");
+            let beside = script.under(1).answers("toolu_2", "b.txt").under(6).user("well?");
+            beside.says("msg_4", "Yes.").text().into_bytes()
+        }
+        (703, FindingPart::NothingHidden) => {
+            let mut lines = lines_of(&longer());
+            lines.insert(4, lines[4].clone());
+            lines.concat()
+        }
+        (704, FindingPart::WholeCircle) => parent(0, &uuid(6)),
+        (704, _) => parent(0, &uuid(3)),
+        _ => return None,
+    })
+}
+
+/// A file with something wrong in its lines; `head` is the number of the line in the middle that
+/// stays as it is.
+fn damaged(mut lines: Vec<Vec<u8>>, head: usize, code: u16, part: FindingPart) -> Option<Vec<u8>> {
+    let hole = match code {
+        801 => b"{\"type\":\"us".to_vec(),
+        802 => vec![0; 300],
+        803 => b"\xe4".to_vec(),
+        _ => return None,
+    };
+    let middle = head + 1;
+    match (part, code) {
+        (FindingPart::FirstRecord, 801) => {
+            let half = lines[0].len() / 2;
+            lines[0] = [&lines[0][..half], b"\n"].concat();
+        }
+        (FindingPart::FirstRecord, 803) => lines[0] = noted(&lines[0], &hole),
+        (FindingPart::FirstRecord, _) => lines[0] = [hole, lines[0].clone()].concat(),
+        (FindingPart::All | FindingPart::Rest, 803) => lines[middle] = noted(&lines[middle], &hole),
+        (FindingPart::FirstLine, _) => lines.insert(0, [hole, b"\n".to_vec()].concat()),
+        (FindingPart::NothingHidden, _) => lines.insert(middle, [hole, b"\n".to_vec()].concat()),
+        (FindingPart::OpenLine, _) => lines.push(hole),
+        (FindingPart::Rest, _) => lines[middle] = [hole, lines[middle].clone()].concat(),
+        _ => return None,
+    }
+    Some(lines.concat())
+}
+
+/// A record with bytes in a text that are no text.
+fn noted(line: &[u8], bytes: &[u8]) -> Vec<u8> {
+    let at = line.windows(3).rposition(|window| window == b"000" || window == b"is ");
+    let at = at.unwrap_or(line.len() / 2);
+    [&line[..at], bytes, &line[at..]].concat()
+}
