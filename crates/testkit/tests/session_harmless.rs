@@ -296,7 +296,8 @@ fn a_way_that_the_agent_finds_by_itself_is_as_bad_as_what_it_leads_to() {
     for (version, orphan, expected) in table {
         let bytes = broken(version, orphan);
         let found = effects(Agent::ClaudeCode, &bytes);
-        assert_eq!(found, [(701, expected)], "{version} {orphan}");
+        let link = found.iter().find(|(code, _)| *code == 701);
+        assert_eq!(link, Some(&(701, expected)), "{version} {orphan}: {found:?}");
         let (out, _, _) = fixed(Agent::ClaudeCode, &bytes);
         assert_eq!(out == bytes, expected == Coped, "{version} {orphan}");
         let left = effects(Agent::ClaudeCode, &out);

@@ -56,7 +56,9 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     let version = if lost { AgentVersion::parse(None) } else { version };
 
     // All that a provider would refuse, each with what the table says.
-    let all = sandbox.run(&["check", "--for-api", "--output-format", "json", &name]);
+    let agent = row.agent.name();
+    let words = ["check", "--for-api", "--format", agent, "--output-format", "json", &name];
+    let all = sandbox.run(&words);
     let all: Value = serde_json::from_str(&all.out).unwrap();
     let found = all["findings"].as_array().unwrap();
     let label = format!("FW{code}");
@@ -72,6 +74,10 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     let listed = sandbox.run(&["list", "--output-format", "json"]);
     let listed: Value = serde_json::from_str(&listed.out).unwrap();
     let health = match worst {
+        // Without its first record, nothing says that the file is one of Gemini CLI.
+        _ if (row.agent, code, row.part) == (Agent::GeminiCli, 801, FindingPart::FirstRecord) => {
+            "unreadable"
+        }
         FindingEffect::Coped => "ok",
         FindingEffect::HidesHistory => "history-missing",
         FindingEffect::Blocks => "needs-repair",
@@ -79,13 +85,13 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     assert_eq!(listed["sessions"][0]["health"], health, "{what}: {all:#} {listed:#}");
 
     let coped = worst == FindingEffect::Coped;
-    let checked = sandbox.run(&["check", &name]);
+    let checked = sandbox.run(&["check", "--format", agent, &name]);
     assert_eq!(checked.code, i32::from(!coped), "{what}: {}", checked.all());
-    let fixed = sandbox.run(&["fix", &name]);
+    let fixed = sandbox.run(&["fix", "--format", agent, &name]);
     assert_eq!(fixed.code, 0, "{what}: {}", fixed.all());
     let after = std::fs::read(&file).unwrap();
     assert_eq!(after == content, coped, "{what}: {}", fixed.all());
-    let again = sandbox.run(&["check", &name]);
+    let again = sandbox.run(&["check", "--format", agent, &name]);
     assert_eq!(again.code, 0, "{what}: {}", again.all());
 }
 
