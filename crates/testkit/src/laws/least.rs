@@ -116,7 +116,7 @@ impl<'r, 'a> Account<'r, 'a> {
         let mut whole = vec![false; self.draft.messages.len()];
         let mut kept = vec![false; self.draft.parts.len()];
         let (mut placeholders, mut added) = (0, 0);
-        for slot in &self.repair.slots {
+        for slot in self.repair.slots.iter() {
             added += usize::from(slot.origin.is_none());
             if !slot.touched {
                 if let Some(origin) = slot.origin {
@@ -218,7 +218,7 @@ fn id_of<'k>(kind: &'k Kind<'_>) -> Option<&'k str> {
     match kind {
         Kind::Call(call) => call.id.as_deref(),
         Kind::Answer(answer) => answer.id.as_deref(),
-        Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref(),
+        Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref().map(|id| &**id),
         Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
     }
 }

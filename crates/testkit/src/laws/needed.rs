@@ -85,7 +85,7 @@ pub(super) fn needed(
 fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
     // A new id stands on both halves of a pair.
-    let renamed = slot.pieces.iter().any(|piece| piece.patch.id.is_some());
+    let renamed = slot.pieces.iter().any(|piece| piece.patch.id);
     !renamed
         && slot.pieces.iter().all(|piece| match piece.source {
             Source::Kept => span.start <= piece.part.span.start && piece.part.span.end <= span.end,

@@ -284,6 +284,6 @@ fn needless(
         return None;
     }
     let blocks = |(_, effect): &(Finding, FindingEffect)| *effect == FindingEffect::Blocks;
-    let demanded = session.rated(question).iter().any(blocks);
+    let demanded = session.rated(question).findings.iter().any(blocks);
     (!demanded).then(|| format!("{losses:?}"))
 }
