@@ -92,7 +92,8 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
             extra
         }
         Fate::Orphan if orphans => {
-            if is_invented(draft, answer.part) {
+            // Something has to be left.
+            if is_invented(draft, answer.part) && draft.messages.len() > 1 {
                 Verdict::Remove
             } else {
                 extra

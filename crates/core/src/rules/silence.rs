@@ -22,24 +22,26 @@ pub(super) fn kept(view: &View<'_, '_>) -> Option<usize> {
     };
     let user = |at: &usize| view.draft.messages[*at].role.is_user();
     let count = view.draft.messages.len();
-    let Some(last) = (0..count).rev().find(user) else {
-        // A history of nothing but silence may not become an empty one either.
-        return (0..count).all(silent).then(|| count.checked_sub(1)).flatten();
-    };
-    if (0..count).filter(user).all(silent) {
-        return Some(last);
+    let first = (0..count).find(|&at| !view.draft.messages[at].role.is_system() && !silent(at));
+    let opens = first.filter(|&at| opens_badly(view, at));
+    if let Some(at) = opens.and_then(|first| (0..first).rev().find(user)) {
+        return Some(at);
     }
-    let system = |at: usize| view.draft.messages[at].role.is_system();
-    let first = (0..count).find(|&at| !system(at) && !silent(at))?;
-    let message = &view.draft.messages[first];
+    match (0..count).rev().find(user) {
+        Some(last) => (0..count).filter(user).all(silent).then_some(last),
+        // A history of nothing but silence may not become an empty one either.
+        None => (0..count).all(silent).then(|| count.checked_sub(1)).flatten(),
+    }
+}
+
+/// Whether the provider refuses a history that begins with this message.
+fn opens_badly(view: &View<'_, '_>, at: usize) -> bool {
+    let message = &view.draft.messages[at];
     let refused = match view.profile() {
         Profile::Anthropic | Profile::Bedrock | Profile::Strict => view.layout() != Layout::Items,
         Profile::Gemini => view.draft.wire == Wire::Gemini && view.draft.calls_in(message),
         _ => false,
     };
     let begins = !message.role.is_user() && !message.marks.has(Marks::COMPACTION);
-    if !refused || !begins || view.draft.body.stateful {
-        return None;
-    }
-    (0..first).rev().find(user)
+    refused && begins && !view.draft.body.stateful
 }

@@ -1,6 +1,6 @@
 //! Judges one case.
 
-use foxwedge_core::{Applicability, Orphans, Profile, Tail, Unanswered, Wire, check};
+use foxwedge_core::{Applicability, Orphans, Profile, Strategy, Tail, Unanswered, Wire, check};
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
@@ -75,7 +75,12 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     least::minimal(case, &reading, &repair, &fixed)?;
     needed(case, &reading, &repair, &value, &fixed)?;
     honest(case, &value, &fixed)?;
-    prefix_stable(case, &reading, &value)
+    // Which silent message of the user stays depends on all of them.
+    let filled = repair
+        .edits
+        .iter()
+        .any(|edit| matches!(edit.code, 301 | 308) && edit.strategy == Strategy::Recode);
+    if filled { Ok(()) } else { prefix_stable(case, &reading, &value) }
 }
 
 fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {

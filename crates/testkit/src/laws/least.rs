@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foxwedge_core::{
-    Draft, Edit, Fate, Kind, Pairing, Piece, Repair, Slot, Source, Strategy, pair,
+    Draft, Edit, Fate, Group, Kind, Layout, Pairing, Piece, Repair, Slot, Source, Span, Strategy,
+    pair,
 };
 use foxwedge_dialect::{Reading, read, want};
 use serde_json::{Map, Value};
@@ -131,8 +132,11 @@ impl<'r, 'a> Account<'r, 'a> {
                     (Source::Kept, Some(part)) => {
                         kept[part] = true;
                         let home = self.message_of(part);
-                        let moved = slot.origin != Some(home)
-                            && !slot.origin.is_some_and(|origin| self.joined.contains(&origin));
+                        // Neighbours may also be joined to a message that is new.
+                        let joined = slot.origin.map_or(!self.joined.is_empty(), |origin| {
+                            self.joined.contains(&origin)
+                        });
+                        let moved = slot.origin != Some(home) && !joined;
                         let changed = moved || !piece.patch.is_empty();
                         if changed && !self.names(part) && !self.names_piece(piece) {
                             return Some(format!("part {part} of [{home}] is moved or changed"));
@@ -204,12 +208,28 @@ impl<'r, 'a> Account<'r, 'a> {
 
     /// Messages that no edit is about follow each other as they did.
     fn out_of_order(&self) -> Option<String> {
+        // A turn of chat messages that receives a result is written as several, each calling message
+        // followed by its own results.
+        let chat = self.draft.layout() == Layout::Chat;
+        let receives = |group: &&Group| {
+            let calls = &self.pairing.calls[group.calls.clone()];
+            group.messages.len() > 1 && calls.iter().any(|call| self.names(call.part))
+        };
+        let turns: Vec<&Group> = self.pairing.groups.iter().filter(receives).collect();
+        let parted = |origin: usize| {
+            let holds =
+                |turn: &&Group| turn.messages.contains(&origin) || turn.home.contains(&origin);
+            chat && turns.iter().any(holds)
+        };
         let moves = |origin: usize| {
-            self.messages.contains(&origin)
+            parted(origin)
+                || self.messages.contains(&origin)
                 || self.draft.messages[origin].range().any(|part| self.names(part))
         };
-        let origins: Vec<usize> = self.repair.slots.iter().filter_map(|slot| slot.origin).collect();
-        let still: Vec<usize> = origins.into_iter().filter(|origin| !moves(*origin)).collect();
+        let named = |slot: &Slot<'_>| slot.pieces.iter().any(|piece| self.names_piece(piece));
+        let slots = self.repair.slots.iter().filter(|slot| !named(slot));
+        let origins = slots.filter_map(|slot| slot.origin);
+        let still: Vec<usize> = origins.filter(|origin| !moves(*origin)).collect();
         (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
     }
 }
@@ -230,13 +250,14 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
     if after.messages.len() != repair.slots.len() {
         return Some(format!("{} slots, {} written", repair.slots.len(), after.messages.len()));
     }
-    let halves = |at: usize| {
-        let span = draft.messages[at].span;
+    let halves = |span: Span| {
         draft.body.surrogates.iter().any(|it| it.start < span.end && it.end > span.start)
     };
     for (slot, message) in repair.slots.iter().zip(&after.messages) {
         let written = message.span.of(fixed);
-        let Some(origin) = slot.origin.filter(|origin| !halves(*origin)) else { continue };
+        let Some(origin) = slot.origin.filter(|at| !halves(draft.messages[*at].span)) else {
+            continue;
+        };
         let before = draft.messages[origin].span.of(draft.source);
         if !slot.touched {
             if written != before {
@@ -248,7 +269,8 @@ fn unlike(case: &Case, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -> O
             let text = piece.part.span.of(draft.source);
             // An edit of a message that is all one part changes the part.
             let whole = piece.part.span == draft.messages[origin].span;
-            let changed = !piece.patch.is_empty() || slot.without_id || slot.recast || whole;
+            let other = slot.without_id || slot.recast || halves(piece.part.span);
+            let changed = !piece.patch.is_empty() || whole || other;
             // Strings are joined to one.
             if !changed && !written.contains(text.trim_matches('"')) {
                 return Some(format!("{text}\nis lost in {written}"));

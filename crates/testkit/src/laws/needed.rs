@@ -1,6 +1,6 @@
 //! Nothing that a repair changed could have stayed as it was.
 
-use foxwedge_core::{Edit, Repair, Slot, Source, Strategy, Unanswered, check};
+use foxwedge_core::{Edit, Repair, Slot, Source, Strategy, Tail, Unanswered, check};
 use foxwedge_dialect::{Reading, read, want};
 use serde_json::Value;
 
@@ -20,9 +20,15 @@ pub(super) fn needed(
     before: &Value,
     fixed: &str,
 ) -> Verdict {
-    // Half characters are no JSON values, and reasoning that goes with an edit is no finding.
-    let excused =
-        |edit: &Edit| edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313);
+    // Half characters are no JSON values, and reasoning that goes with an edit is no finding. A call
+    // of the provider is unfinished only while something follows it.
+    let excused = |edit: &Edit| {
+        edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313 | 601)
+    };
+    // Which calls still run depends on what follows, and what lies on the server answers anything.
+    if case.policy.tail == Tail::Pending || reading.draft.body.stateful {
+        return Ok(());
+    }
     if repair.edits.iter().any(excused) || !reading.draft.body.surrogates.is_empty() {
         return Ok(());
     }
@@ -69,8 +75,10 @@ pub(super) fn needed(
         return Ok(());
     }
     for gone in (0..old.len()).filter(|at| !kept[*at]) {
-        let before = |slot: &Slot<'_>| slot.origin.is_some_and(|at| at < gone);
-        let place = repair.slots.iter().rposition(before).map_or(0, |at| at + 1);
+        // Behind the message that stood before it.
+        let origins = repair.slots.iter().enumerate();
+        let before = origins.filter(|(_, slot)| slot.origin.is_some_and(|at| at < gone));
+        let place = before.max_by_key(|(_, slot)| slot.origin).map_or(0, |(at, _)| at + 1);
         let mut other = new.to_vec();
         other.insert(place, old[gone].clone());
         if is_as_good(case, repair, &after, other) {
@@ -96,7 +104,7 @@ fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
 
 /// Whether nothing is found in a document with this list that is not found in the repaired one.
 fn is_as_good(case: &Case, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
-    if list.is_empty() {
+    if list.is_empty() || messages(after).is_empty() {
         return false;
     }
     let mut document = after.clone();

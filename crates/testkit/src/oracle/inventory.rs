@@ -46,11 +46,13 @@ pub fn lost(dialect: &str, before: &Inventory, after: &Value) -> Vec<String> {
         kept.push('\n');
         kept.push_str(&answer);
     }
+    let written = after.to_string();
     let is_kept = |wanted: &str| {
         let parsed = serde_json::from_str::<Value>(wanted).ok().filter(Value::is_object);
         let strings = parsed.as_ref().map(strings).unwrap_or_default();
         let in_pieces = !strings.is_empty() && strings.iter().all(|leaf| kept.contains(leaf));
-        kept.contains(wanted) || in_pieces
+        let as_value = parsed.is_some() && strings.is_empty() && written.contains(wanted);
+        kept.contains(wanted) || in_pieces || as_value
     };
     let all = before.user_texts.iter().chain(&before.answers);
     all.filter(|wanted| !is_kept(wanted)).cloned().collect()

@@ -71,14 +71,14 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
             }
         }
         events.sort();
-        let (mut open, mut matched) = (0_usize, 0);
+        let (mut open, mut matched, mut odd) = (0_usize, 0_usize, 0);
         let mut texts = Vec::new();
         for (_, event) in events {
             match event {
                 Event::Call => open += 1,
                 // Any answer to the call beats these.
                 Event::Placeholder | Event::Nothing => {}
-                Event::OddAnswer => open = open.saturating_sub(1),
+                Event::OddAnswer => odd += 1,
                 Event::Answer(told) => {
                     matched += usize::from(open > 0);
                     open = open.saturating_sub(1);
@@ -86,6 +86,8 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
                 }
             }
         }
+        // Each of these may have the place of another.
+        let matched = matched.saturating_sub(odd);
         if matched > 0 {
             owed.push((matched, texts));
         }
@@ -135,7 +137,6 @@ fn said(body: &Value) -> Said {
             [part] => text_of(part),
             _ => Said::Odd,
         },
-        Some(Value::Object(fields)) if fields.is_empty() => Said::Nothing,
         Some(Value::Object(fields)) => match (fields.len(), fields.get("output")) {
             (1, Some(Value::String(words))) => Said::Words(words.clone()),
             _ => Said::Odd,
