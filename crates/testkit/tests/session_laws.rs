@@ -231,11 +231,12 @@ fn a_repair_that_the_agent_does_not_need_costs_no_thinking() {
     let call = json!([{"type": "tool_use", "id": "open", "name": "bash", "input": {}}]);
     let thinks = json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"},
         {"type": "text", "text": "answer"}]);
-    for (role, broken) in [("user", orphan), ("assistant", call)] {
+    let says = json!([{"type": "text", "text": "well"}]);
+    for (reply, next) in [(says, orphan), (call, json!("and now?"))] {
         let file = lines(&[
             record("r1", None, "user", json!("question")),
-            record("r2", Some("r1"), role, broken),
-            record("r3", Some("r2"), "user", json!("and now?")),
+            record("r2", Some("r1"), "assistant", reply),
+            record("r3", Some("r2"), "user", next),
             record("r4", Some("r3"), "assistant", thinks.clone()),
         ]);
         let spared = fixed(Agent::ClaudeCode, &file, true).expect("readable");

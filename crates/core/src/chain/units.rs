@@ -163,9 +163,16 @@ fn answers_unit(state: &State<'_, '_>, at: usize, index: u32) -> bool {
 
 /// Brings back what hangs beside the path: pieces of its replies, and answers to them.
 pub(super) fn recover(state: &mut State<'_, '_>) {
-    // Nearly always one pass does: parents stand before their children.
-    for _ in 0..PASSES {
-        if !look_beside(state) {
+    // Nearly always one pass does: parents stand before their children. What hangs on a record that
+    // belongs to no turn is found by its call, once no parent leads anywhere any more.
+    let mut deferred = false;
+    for by_source in [false, true] {
+        for _ in 0..PASSES {
+            if !look_beside(state, by_source, &mut deferred) {
+                break;
+            }
+        }
+        if !deferred {
             break;
         }
     }
@@ -175,7 +182,7 @@ pub(super) fn recover(state: &mut State<'_, '_>) {
 const PASSES: usize = 64;
 
 /// One look at everything beside the path; says whether another one may find more.
-fn look_beside(state: &mut State<'_, '_>) -> bool {
+fn look_beside(state: &mut State<'_, '_>, by_source: bool, deferred: &mut bool) -> bool {
     let (mut found, mut early) = (false, false);
     for index in 0..u32::try_from(state.links.len()).unwrap_or(NONE) {
         if state.standing[index as usize] != Standing::Branch {
@@ -189,6 +196,10 @@ fn look_beside(state: &mut State<'_, '_>) -> bool {
             record.map(|record| state.unit[record as usize]).filter(|&unit| unit != NONE)
         };
         let hangs = unit_of(parent);
+        if hangs.is_none() && parent.is_some() && source.is_some() && !by_source {
+            *deferred = true;
+            continue;
+        }
         let Some(unit) = hangs.or_else(|| unit_of(source)) else { continue };
         let at = unit as usize;
         match state.role(index) {

@@ -222,6 +222,12 @@ impl<'s, 'a> Desk<'s, 'a> {
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     }
 
+    /// Whether two records are pieces of one reply.
+    pub(super) fn same_reply(&self, one: u32, two: u32) -> bool {
+        let reply = |record: u32| self.log.links.get(record as usize).and_then(|link| link.reply);
+        reply(one).is_some() && reply(one) == reply(two)
+    }
+
     /// Whether replies come in pieces, with answers between them.
     pub(super) fn mixes_turns(&self) -> bool {
         self.agent == Agent::ClaudeCode

@@ -62,7 +62,12 @@ impl Path {
                 }
                 items.push(planned.record().map_or(Item::New(*place), Item::Old));
                 let own = planned.record().and_then(|record| notes.remove(&Some(record)));
-                waiting.extend(own.into_iter().flatten().map(Item::Old));
+                for note in own.into_iter().flatten() {
+                    // A piece of the same reply that says nothing stays where it is.
+                    let piece = planned.record().is_some_and(|at| desk.same_reply(at, note));
+                    let list = if piece { &mut items } else { &mut waiting };
+                    list.push(Item::Old(note));
+                }
                 turns.resize(items.len(), turn);
             }
             before = turn;
@@ -180,7 +185,8 @@ impl Path {
             let Some(next) = desk.parent(parent) else { return false };
             parent = next;
         }
-        let Some(&at) = self.places.get(&parent) else { return false };
+        // What it hangs on may belong to a sub-agent: then the conversation begins with it.
+        let Some(&at) = self.places.get(&parent) else { return before.is_none() };
         let Some(before) = before else { return false };
         if at == before {
             return true;

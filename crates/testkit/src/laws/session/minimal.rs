@@ -57,6 +57,11 @@ pub(super) fn judge(
     for (at, line) in new.iter().enumerate().filter(|(_, line)| !known.contains(*line)) {
         places.extend(id(line).map(|id| (id, at)));
     }
+    // A walk over parents gets no further than records that can be parsed.
+    let parses = |line: &&[u8]| serde_json::from_slice::<Value>(line).is_ok();
+    if !new.iter().filter(|line| !line.is_empty()).all(parses) {
+        return Ok(());
+    }
     let links = Links::new(&old, &new);
     let changed: Vec<(&[u8], usize)> = old
         .iter()

@@ -128,6 +128,10 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     if spares && let Some(lost) = needless(&session, &question, &losses, &repair) {
         return breach("needless", told(lost));
     }
+    // Where ids are given anew, nobody can say which record was which.
+    if repair.edits.iter().any(|edit| edit.code == 703) {
+        return Ok(());
+    }
     let relinks = repair.edits.iter().any(|edit| edit.code < 800);
     minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, case.seed)
         .map_err(|(law, what)| (law, told(what)))
@@ -221,6 +225,9 @@ fn said<'v>(value: &'v Value, thinking: &mut HashSet<&'v str>, texts: &mut HashS
     match value {
         Value::Array(list) => list.iter().for_each(|value| said(value, thinking, texts)),
         Value::Object(fields) => {
+            if value.get("type").is_some_and(|kind| !kind.is_string()) {
+                return; // Nobody knows what it is.
+            }
             let kind = value["type"].as_str().unwrap_or_default();
             let thought = kind.contains("reasoning") || kind.contains("thinking");
             if thought || value["thought"] == true {
@@ -264,7 +271,10 @@ fn is_own(agent: Agent, record: &Value) -> bool {
     match agent {
         Agent::Cline => record.is_array() || record.get("role").is_some(),
         Agent::GeminiCli => {
-            record.is_object() && record.get("payload").is_none() && record.get("message").is_none()
+            record.is_object()
+                && record.get("payload").is_none()
+                && record.get("message").is_none()
+                && record.get("parentUuid").is_none()
         }
         Agent::ClaudeCode | Agent::Neovate | Agent::Codex => true,
     }
