@@ -6,7 +6,7 @@ use super::{
     work::Work,
 };
 use crate::{
-    draft::{Content, Draft, Layout, Role},
+    draft::{Content, Draft, Kind, Layout, Message, Role},
     pair::{Fate, Pairing, call_at},
 };
 
@@ -52,7 +52,7 @@ pub(super) fn relocate<'a>(
         receives.sort_by_key(|(call, _)| *call);
     }
     let mut receives = receives.into_iter().peekable();
-    let running = decisions.running.unwrap_or(usize::MAX);
+    let running = decisions.running.map_or(usize::MAX, |at| with_reasoning(draft, at));
     let late = old.iter_mut().zip(&quotes).skip(running).filter(|(_, quote)| **quote);
     let early: Vec<Slot<'a>> = late.filter_map(|(slot, _)| slot.take()).collect();
     let mut early = Some(early);
@@ -127,6 +127,16 @@ fn answered(pairing: &Pairing, message: usize) -> usize {
     let last = behind.checked_sub(1).and_then(|last| pairing.answers.get(last));
     let own = last.filter(|answer| answer.message == message);
     own.and_then(|answer| answer.fate.call()).unwrap_or(usize::MAX)
+}
+
+/// Where a turn begins: reasoning that is an item of its own belongs to the call behind it.
+fn with_reasoning(draft: &Draft<'_>, turn: usize) -> usize {
+    let reasons = |message: &Message| {
+        let parts = draft.parts_of(message);
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Reasoning(_)))
+    };
+    let before = draft.messages.get(..turn).unwrap_or(&[]).iter().rev();
+    turn - before.take_while(|message| reasons(message)).count()
 }
 
 fn quote<'a>(work: &Work<'_, 'a>, mut slot: Slot<'a>, fate: Fate) -> Slot<'a> {

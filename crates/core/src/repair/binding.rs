@@ -103,7 +103,10 @@ impl CosmeticFindings {
         });
         let Some(last) = bound else { return };
         let mut spared = RuleSet::default();
-        for (code, _) in self.0.into_iter().filter(|(_, first)| *first <= last) {
+        // What stands behind an open turn may be put before it.
+        let behind = |code: u16| usize::from(draft.body.optional.has(code));
+        let early = |(code, first): &(u16, usize)| *first <= last + behind(*code);
+        for (code, _) in self.0.into_iter().filter(early) {
             spared.add(code);
         }
         report.hold_back(|rule, severity, fix| {

@@ -38,7 +38,8 @@ fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Opt
 }
 
 /// Puts changed records back, one at a time, beginning with one that `seed` chooses. A repair that
-/// `relinks` puts turns in one line, with what is no message behind them.
+/// `relinks` puts turns in one line, with what is no message behind them. Records whose links are
+/// `named` by an edit are left out.
 ///
 /// # Errors
 /// A record that did not have to change.
@@ -48,6 +49,7 @@ pub(super) fn judge(
     spares: bool,
     (before, fixed): (&[u8], &[u8]),
     relinks: bool,
+    named: &HashSet<&str>,
     seed: u64,
 ) -> Verdict {
     let (old, new) = (lines(before), lines(fixed));
@@ -68,6 +70,7 @@ pub(super) fn judge(
         .filter(|line| !stays.contains(*line))
         .filter_map(|line| Some((*line, *places.get(&id(line)?)?)))
         .filter(|(line, at)| !links.follow(line, new[*at], relinks))
+        .filter(|(line, _)| !id(line).is_some_and(|id| named.contains(id.as_str())))
         .collect();
     if changed.is_empty() {
         return Ok(());

@@ -121,6 +121,10 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     if again.twice != fixed {
         return breach("idempotent", told(format!("twice\n{}", shown_bytes(&again.twice))));
     }
+    // Whoever asks for calls or turns to be dropped loses what hangs on them.
+    if question.policy.unanswered != Unanswered::Answer {
+        return Ok(());
+    }
     let losses = repair.losses(session.draft());
     if let Some(lost) = uncounted(agent, bytes, &fixed, &losses) {
         return breach("honest", told(lost));
@@ -133,7 +137,9 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
         return Ok(());
     }
     let relinks = repair.edits.iter().any(|edit| edit.code < 800);
-    minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, case.seed)
+    let about_links = repair.edits.iter().filter(|edit| edit.code >= 700);
+    let named = about_links.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
+    minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, &named, case.seed)
         .map_err(|(law, what)| (law, told(what)))
 }
 
@@ -287,10 +293,8 @@ fn needless(
     losses: &RepairLosses,
     repair: &Repair<'_>,
 ) -> Option<String> {
-    // Whoever asks for turns to be dropped gets that.
-    let drops = question.policy.unanswered != Unanswered::Answer || question.policy.bold;
     let lost = losses.thinking_blocks_removed + losses.texts_removed;
-    if drops || lost == 0 || repair.slots.is_empty() {
+    if question.policy.bold || lost == 0 || repair.slots.is_empty() {
         return None;
     }
     let blocks = |(_, effect): &(Finding, FindingEffect)| *effect == FindingEffect::Blocks;
