@@ -125,8 +125,11 @@ struct Fixed {
     thinking_removed: usize,
 }
 
+/// What is found and can be repaired, the file after that, and how much thinking it cost.
+type JudgedFile = (Vec<(u16, String)>, String, usize);
+
 fn fixed(agent: Agent, file: &str, spares: bool) -> Result<Fixed, String> {
-    let judged = |bytes: &[u8]| -> Result<(Vec<(u16, String)>, String, usize), String> {
+    let judged = |bytes: &[u8]| -> Result<JudgedFile, String> {
         let text = text(bytes).map_err(|error| error.to_string())?;
         let mut question = Question::of(agent.profile());
         agent.restrict(&mut question);

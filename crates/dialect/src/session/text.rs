@@ -34,7 +34,10 @@ pub fn text(bytes: &[u8]) -> Result<Text<'_>, ReadError> {
     if u32::try_from(bytes.len()).is_err() {
         return Err(ReadError::TooLarge { bytes: bytes.len() });
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut bytes = bytes;
+    while let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+        bytes = rest;
+    }
     if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{' | b'[', 0, _, 0, ..]) {
         // Another encoding altogether; taking its zeros out would spoil the rest.
         return Err(ReadError::NotUtf8 { at: 0 });

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Applicability, Finding, Policy, Question, Repair, RepairLosses, Unanswered, check,
+    Applicability, Finding, Orphans, Policy, Question, Repair, RepairLosses, Unanswered, check,
 };
 use foxwedge_dialect::{
     session::{Agent, FindingEffect, Recognised, Session, read, recognise, text},
@@ -121,8 +121,9 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     if again.twice != fixed {
         return breach("idempotent", told(format!("twice\n{}", shown_bytes(&again.twice))));
     }
-    // Whoever asks for calls or turns to be dropped loses what hangs on them.
-    if question.policy.unanswered != Unanswered::Answer {
+    // Whoever asks for something to be dropped loses what hangs on it.
+    let Policy { unanswered, orphans, .. } = question.policy;
+    if unanswered != Unanswered::Answer || orphans != Orphans::Quote {
         return Ok(());
     }
     let losses = repair.losses(session.draft());
