@@ -25,7 +25,7 @@ use super::{
 use crate::json::field;
 use FindingEffect::{Blocks, Coped, HidesHistory};
 use FindingPart::{
-    All, FirstLine, FirstRecord, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
+    All, FirstLine, FirstRecord, LastMessage, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
 };
 
 /// What is wrong with a session, and what that means to its agent.
@@ -63,6 +63,8 @@ struct FileShape<'s> {
     head: Option<Span>,
     /// The id of the last message.
     last: Option<&'s str>,
+    /// The last message, if no other follows it and it does not stand there twice in a row.
+    moved_end: Option<Span>,
 }
 
 /// Which flaws of a session are left alone, since its agent copes with them.
@@ -208,6 +210,7 @@ impl Session<'_> {
                 Some(head) if head != flaw.span => (shape.first == flaw.span).then_some(FirstLine),
                 _ => Some(FirstRecord),
             },
+            Agent::ClaudeCode if shape.moved_end == Some(flaw.span) => Some(LastMessage),
             Agent::ClaudeCode => self.is_whole_circle(flaw, shape).then_some(WholeCircle),
             Agent::Neovate | Agent::Cline => None,
         };
@@ -229,7 +232,13 @@ impl Session<'_> {
         };
         let whole = records.iter().find(|record| record.state != State::Torn);
         let is_message = |record: &Record<'_>| matches!(record.kind, "user" | "assistant");
-        let last = records.iter().rposition(is_message).and_then(|at| links.get(at)?.id);
+        let id = |at: usize| links.get(at)?.id;
+        let end = records.iter().rposition(is_message);
+        let last = end.and_then(id);
+        let before = end.and_then(|at| records.get(..at)?.iter().rposition(is_message));
+        let is_leaf = || !links.iter().any(|link| link.parent.is_some() && link.parent == last);
+        let moved = last.is_some() && before.and_then(id) != last && is_leaf();
+        let moved_end = end.and_then(|at| records.get(at)).filter(|_| moved);
         FileShape {
             first: records.first().map_or(Span::NOWHERE, |record| match record.line {
                 0 => record.span,
@@ -237,6 +246,7 @@ impl Session<'_> {
             }),
             head: whole.filter(is_head).map(|record| record.span),
             last,
+            moved_end: moved_end.map(|record| record.span),
         }
     }
 

@@ -104,7 +104,7 @@ fn expected(
     severe: bool,
 ) -> FindingEffect {
     let also = match part {
-        FindingPart::FirstLine => FindingPart::NothingHidden,
+        FindingPart::FirstLine | FindingPart::LastMessage => FindingPart::NothingHidden,
         part => part,
     };
     let fits = |row: &&RatedRow| {
@@ -220,7 +220,23 @@ fn link(code: u16, part: FindingPart) -> Option<Vec<u8>> {
         lines[record] = replaced(lines[record].clone(), &old, &new);
         lines.concat()
     };
+    let parallel = || {
+        let called = sound().user("both?").calls("msg_3", "toolu_2").calls("msg_3", "toolu_3");
+        let answered = called.under(6).answers("toolu_2", "b.txt").under(7).answers("toolu_3", "c");
+        lines_of(&answered.says("msg_4", "Both.").user("thanks").says("msg_5", "Well.").text())
+    };
     Some(match (code, part) {
+        (702, FindingPart::LastMessage) => {
+            let mut lines = parallel();
+            let late = lines.remove(8);
+            lines.push(late);
+            lines.concat()
+        }
+        (703, FindingPart::LastMessage) => {
+            let mut lines = parallel();
+            lines.push(lines[8].clone());
+            lines.concat()
+        }
         (701, _) => parent(5, "00000000-dead-4000-8000-000000000000"),
         (702, _) => {
             let script = sound().user("and?").calls("msg_3", "toolu_2");

@@ -63,6 +63,8 @@ pub enum FindingPart {
     FirstLine,
     /// A circle in which the last message stands: the file has no end to begin at.
     WholeCircle,
+    /// A record that stands behind later turns, at the end of the file.
+    LastMessage,
 }
 
 /// One row of the table: what an agent does about some findings, from a version on.
@@ -85,7 +87,7 @@ pub struct RatedRow {
 use Agent::{ClaudeCode, Codex, GeminiCli};
 use FindingEffect::{Blocks, Coped, HidesHistory};
 use FindingPart::{
-    All, FirstLine, FirstRecord, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
+    All, FirstLine, FirstRecord, LastMessage, NothingHidden, OpenEnd, OpenLine, Rest, WholeCircle,
 };
 
 /// Versions of Claude Code that were tried and differ from the one before.
@@ -190,6 +192,15 @@ pub const RATED: &[RatedRow] = &[
          it as well",
     ),
     row(ClaudeCode, &[803], All, CLAUDE_OLDEST, Coped, "all read bytes that are no text as U+FFFD"),
+    row(
+        ClaudeCode,
+        &[702, 703],
+        LastMessage,
+        CLAUDE_2_1_112,
+        HidesHistory,
+        "2.1.112 and 2.1.325 begin at the last message that no other follows, and lose the turns \
+         after the one it belongs to",
+    ),
     row(
         ClaudeCode,
         &[703],
