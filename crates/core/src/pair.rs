@@ -287,10 +287,16 @@ pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
 pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
     let mut waiting: Option<HashMap<Key<'_>, HollowCalls>> = None;
     for second in 0..pairing.answers.len() {
-        let Fate::Duplicate(call) = pairing.answers[second].fate else { continue };
-        let Some(first) = pairing.calls[call].answer else { continue };
-        let (old, new) = (pairing.answers[first], pairing.answers[second]);
-        if replaces(draft, old.part, new.part) {
+        let new = pairing.answers[second];
+        let call = match new.fate {
+            Fate::Duplicate(call) => Some(call),
+            Fate::Orphan => None,
+            _ => continue,
+        };
+        let first = call.and_then(|call| Some((call, pairing.calls[call].answer?)));
+        if let Some((call, first)) = first
+            && replaces(draft, pairing.answers[first].part, new.part)
+        {
             pairing.answers[first].fate = Fate::Duplicate(call);
             join(draft, pairing, call, second);
             continue;
@@ -303,7 +309,7 @@ pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
         let key = answer_key(draft, new.part);
         let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
         if let Some(hollow) = calls.nearest(pairing, new.message) {
-            take_place(draft, pairing, hollow, call, second);
+            take_place(draft, pairing, hollow, call.unwrap_or(hollow), second);
         }
     }
 }
@@ -322,7 +328,8 @@ impl HollowCalls {
     /// Takes the last one before a message. Messages have to come in order.
     fn nearest(&mut self, pairing: &Pairing, message: usize) -> Option<usize> {
         let rest = self.calls.get(self.passed..).unwrap_or(&[]);
-        let before = rest.iter().take_while(|&&call| pairing.calls[call].message < message);
+        // A misplaced answer stands in the message of its call.
+        let before = rest.iter().take_while(|&&call| pairing.calls[call].message <= message);
         let count = before.count();
         self.open.extend(rest.iter().take(count));
         self.passed += count;

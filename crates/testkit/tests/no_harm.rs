@@ -362,3 +362,10 @@ fn nothing_is_said_for_the_user_before_thinking_that_goes_anyway() {
     let fixed = fixed(Wire::Anthropic, Profile::Anthropic, document);
     assert_eq!(fixed, r#"[{"role":"user","content":"q"}]"#);
 }
+
+#[test]
+fn a_misplaced_real_result_takes_the_place_of_a_placeholder() {
+    let document = r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}},{"type":"tool_result","tool_use_id":"x","content":"real"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"[Tool use interrupted]"}]}]"#;
+    let fixed = fixed(Wire::Anthropic, Profile::Anthropic, document);
+    assert!(!fixed.contains("[Tool use") && !fixed.contains("[foxwedge]"), "{fixed}");
+}

@@ -51,8 +51,10 @@ impl Quoted {
                             }
                             _ => quoted.words.push(Words::Told(compact(source, one))),
                         },
-                        Element::Whole => quoted.whole.push(one),
-                        Element::Told => quoted.words.push(Words::Told(compact(source, one))),
+                        Element::Whole if is_plain(source, one) => quoted.whole.push(one),
+                        Element::Whole | Element::Told => {
+                            quoted.words.push(Words::Told(compact(source, one)))
+                        }
                     }
                 }
             }
@@ -102,4 +104,12 @@ fn single_text(source: &str, object: Span) -> Option<Span> {
     let [only] = fields.as_slice() else { return None };
     let known = matches!(&*only.key, "output" | "result" | "content" | "error");
     (known && only.value.of(source).starts_with('"')).then_some(only.value)
+}
+
+/// Whether an object has each field once, so that it can be read where it moves to.
+fn is_plain(source: &str, object: Span) -> bool {
+    let fields = fields(source, object);
+    let mut keys: Vec<&str> = fields.iter().map(|field| field.key.as_ref()).collect();
+    keys.sort_unstable();
+    keys.windows(2).all(|pair| pair[0] != pair[1])
 }

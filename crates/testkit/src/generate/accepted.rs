@@ -209,7 +209,13 @@ fn split_turn(random: &mut Random, dialect: Dialect, list: &mut Vec<Value>) {
     let is_call = |it: &Value| is(it, "type", "tool_use") || it.get("functionCall").is_some();
     let count = content.iter().filter(|it| is_call(it)).count();
     let Some(last) = content.iter().rposition(is_call).filter(|_| count > 1) else { return };
-    let behind = content.split_off(last);
+    let mut behind = content.split_off(last);
+    // The first call of each message is signed, where calls are.
+    if content.iter().any(|part| is_call(part) && part.get("thoughtSignature").is_some())
+        && let Some(call) = behind.first_mut().and_then(Value::as_object_mut)
+    {
+        call.entry("thoughtSignature").or_insert_with(|| "c2lnbg==".into());
+    }
     let mut second = list[at].clone();
     second[key] = Value::Array(behind);
     list.insert(at + 1, second);
@@ -354,14 +360,14 @@ fn ids_of_turns(dialect: Dialect, list: &mut [Value]) {
 
 /// Ids as long as the provider takes them.
 fn long_ids(dialect: Dialect, list: &mut [Value]) {
-    let most = match dialect {
+    let most: usize = match dialect {
         Dialect::Chat => 40,
         Dialect::Responses | Dialect::Bedrock => 64,
         Dialect::Anthropic | Dialect::Gemini => 200,
     };
     each_id(dialect, list, &mut |_, id| {
-        id.push('_');
-        id.extend(std::iter::repeat_n('x', most - id.len().min(most)));
+        let missing = most.saturating_sub(id.len());
+        id.extend(std::iter::repeat_n('x', missing));
     });
 }
 

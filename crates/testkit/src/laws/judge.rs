@@ -1,6 +1,6 @@
 //! Judges one case.
 
-use foxwedge_core::{Applicability, Orphans, Profile, Strategy, Tail, Unanswered, Wire, check};
+use foxwedge_core::{Applicability, Edit, Orphans, Profile, Tail, Unanswered, Wire, check};
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
@@ -76,10 +76,9 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     needed(case, &reading, &repair, &value, &fixed)?;
     honest(case, &value, &fixed)?;
     // Which silent message of the user stays depends on all of them.
-    let filled = repair
-        .edits
-        .iter()
-        .any(|edit| matches!(edit.code, 301 | 308) && edit.strategy == Strategy::Recode);
+    let asks = |at: usize| reading.draft.messages.get(at).is_some_and(|it| it.role.is_user());
+    let silent = |edit: &Edit| matches!(edit.code, 301 | 308) && asks(edit.message);
+    let filled = repair.edits.iter().any(silent);
     if filled { Ok(()) } else { prefix_stable(case, &reading, &value) }
 }
 

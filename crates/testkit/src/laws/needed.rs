@@ -45,6 +45,10 @@ pub(super) fn needed(
             Some(origin) => {
                 kept[origin] = true;
                 behind = Some(origin);
+                // What was joined to it may have gone behind that.
+                if repair.edits.iter().any(|edit| joins(edit, origin)) {
+                    continue;
+                }
                 if !slot.touched || old[origin] == new[at] || !is_own(reading, slot, origin) {
                     continue;
                 }
@@ -87,6 +91,10 @@ pub(super) fn needed(
         }
     }
     Ok(())
+}
+
+fn joins(edit: &Edit, message: usize) -> bool {
+    edit.strategy == Strategy::Merge && edit.message == message
 }
 
 /// Whether a message holds nothing that came from another one.

@@ -67,7 +67,7 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
             let (at, part) = answer.position;
             if Some(key) == answer.id.map(|id| (answer.family, id)) {
                 let body = reading.messages[at].blocks[part].body;
-                events.push((answer.position, event(said(body))));
+                events.push((answer.position, event(said(named, body))));
             }
         }
         events.sort();
@@ -127,9 +127,17 @@ enum Said {
     Odd,
 }
 
-fn said(body: &Value) -> Said {
-    let content = ["content", "output", "response", "tools"].iter().find_map(|key| body.get(*key));
+fn said(dialect: Dialect, body: &Value) -> Said {
+    let own: &[&str] = match dialect {
+        Dialect::Responses => &["output", "tools"],
+        Dialect::Gemini => &["response"],
+        Dialect::Chat | Dialect::Anthropic | Dialect::Bedrock => &["content"],
+    };
+    let other = ["content", "output", "response", "tools"];
+    let content = own.iter().find_map(|key| body.get(*key));
     match content {
+        // It is kept where it is, but no provider looks for it there.
+        None if other.iter().any(|key| body.get(*key).is_some()) => Said::Odd,
         None | Some(Value::Null) => Said::Nothing,
         Some(Value::String(words)) => Said::Words(words.clone()),
         Some(Value::Array(parts)) if parts.is_empty() => Said::Nothing,
