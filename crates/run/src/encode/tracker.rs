@@ -318,11 +318,18 @@ impl Tracker {
     fn tool_corrected(&mut self, tool: &ToolRef, settled: Settled<'_>, tell: Tell<'_>) {
         match self.settled.get_mut(tool) {
             None => self.tool_over(tool, settled, tell),
-            Some(known) if known.status == settled.status || !settled.status.is_final() => {}
-            Some(known) => {
+            Some(known) if known.status == settled.status => {}
+            // Only what seemed to have gone wrong turns out to have been denied, or handed over.
+            Some(known)
+                if matches!(
+                    known.status,
+                    Status::Failed | Status::Interrupted | Status::Denied
+                ) && matches!(settled.status, Status::Denied | Status::HandedOver) =>
+            {
                 known.status = settled.status;
                 tell(Told::ToolCorrected(known, settled));
             }
+            Some(_) => {}
         }
     }
 

@@ -349,7 +349,8 @@ fn acp(version: Acp, messages: &[Value]) -> Result<(), String> {
                 let status = calls.entry(id.to_owned()).or_default();
                 // Only a denial that becomes known later corrects what was said.
                 let corrected = update["_meta"]["foxwedge"]["status"].as_str();
-                let corrects = matches!(corrected, Some("denied" | "handed_over"));
+                let corrects = status.as_str() != "completed"
+                    && matches!(corrected, Some("denied" | "handed_over"));
                 let is_over = ended.contains(&status.as_str());
                 insist(!is_over || corrects, complain("the call is over"))?;
                 if let Some(now) = update["status"].as_str() {

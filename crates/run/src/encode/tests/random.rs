@@ -89,7 +89,7 @@ fn change(dice: &mut Dice) -> Change {
         }),
         47..=48 => Change::ToolCorrected {
             tool: tool(dice),
-            status: dice.one(&[Status::Denied, Status::HandedOver]),
+            status: dice.one(&Status::ALL),
             reason: None,
             content: json(dice),
         },
