@@ -125,6 +125,7 @@ impl<'r, 'a> Account<'r, 'a> {
                 }
                 continue;
             }
+            let slot = &*slot.with_pieces(self.draft);
             for piece in &slot.pieces {
                 let key = (piece.part.span.start, piece.part.span.end);
                 let part = self.parts.get(&key).copied();

@@ -96,6 +96,7 @@ fn lost(what: Lost) -> &'static [Facet] {
 fn mended(edit: &Edit) -> &'static [Facet] {
     let thoughts = edit.note.contains("reasoning") || edit.note.contains("thinking");
     match edit.code {
+        _ if edit.strategy == Strategy::DropThinking => &[Facet::Thoughts, Facet::Seals],
         _ if edit.strategy == Strategy::Drop && thoughts => &[Facet::Thoughts, Facet::Seals],
         // Of a message that only thinks, nothing is left where thoughts do not count.
         301 if edit.strategy == Strategy::Drop => &[Facet::Thoughts, Facet::Seals],
