@@ -285,7 +285,7 @@ pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
 
 /// A real answer beats a placeholder and one that says nothing, wherever it stands.
 pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
-    let mut waiting: Option<HashMap<Key<'_>, HollowCalls>> = None;
+    let mut waiting: Option<HashMap<Key<'_>, PlaceholderCalls>> = None;
     for second in 0..pairing.answers.len() {
         let new = pairing.answers[second];
         let call = match new.fate {
@@ -305,7 +305,7 @@ pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
             continue;
         }
         // Another call of the id may have got no more than a placeholder.
-        let waiting = waiting.get_or_insert_with(|| hollow_calls(draft, pairing));
+        let waiting = waiting.get_or_insert_with(|| placeholder_calls(draft, pairing));
         let key = answer_key(draft, new.part);
         let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
         if let Some(hollow) = calls.nearest(pairing, new.message) {
@@ -316,7 +316,7 @@ pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
 
 /// Calls of one key whose answer says nothing.
 #[derive(Default)]
-struct HollowCalls {
+struct PlaceholderCalls {
     calls: Vec<usize>,
     /// How many of them were passed.
     passed: usize,
@@ -324,7 +324,7 @@ struct HollowCalls {
     open: Vec<usize>,
 }
 
-impl HollowCalls {
+impl PlaceholderCalls {
     /// Takes the last one before a message. Messages have to come in order.
     fn nearest(&mut self, pairing: &Pairing, message: usize) -> Option<usize> {
         let rest = self.calls.get(self.passed..).unwrap_or(&[]);
@@ -338,8 +338,11 @@ impl HollowCalls {
 }
 
 /// Calls whose answer says nothing, by their key.
-fn hollow_calls<'d>(draft: &'d Draft<'_>, pairing: &Pairing) -> HashMap<Key<'d>, HollowCalls> {
-    let mut calls: HashMap<Key<'d>, HollowCalls> = HashMap::new();
+fn placeholder_calls<'d>(
+    draft: &'d Draft<'_>,
+    pairing: &Pairing,
+) -> HashMap<Key<'d>, PlaceholderCalls> {
+    let mut calls: HashMap<Key<'d>, PlaceholderCalls> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
         let answer = call.answer.map(|answer| pairing.answers[answer].part);
         let key = call_key(draft, call.part);

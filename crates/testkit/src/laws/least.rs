@@ -87,7 +87,7 @@ impl<'r, 'a> Account<'r, 'a> {
 
     /// Whether an edit is about this part: about its message, its id, or the turn it answers.
     fn names(&self, part: usize) -> bool {
-        let id = id_of(&self.draft.parts[part].kind);
+        let id = self.draft.parts[part].kind.id();
         let answer = self.pairing.answers.iter().find(|answer| answer.part == part);
         let call = answer.and_then(|answer| match answer.fate {
             Fate::Duplicate(call) => Some(call),
@@ -109,7 +109,7 @@ impl<'r, 'a> Account<'r, 'a> {
     }
 
     fn names_piece(&self, piece: &Piece<'_>) -> bool {
-        id_of(&piece.part.kind).is_some_and(|id| self.ids.contains(id))
+        piece.part.kind.id().is_some_and(|id| self.ids.contains(id))
     }
 
     /// Something that is not as it was and that no edit is about.
@@ -232,15 +232,6 @@ impl<'r, 'a> Account<'r, 'a> {
         let origins = slots.filter_map(|slot| slot.origin);
         let still: Vec<usize> = origins.filter(|origin| !moves(*origin)).collect();
         (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
-    }
-}
-
-fn id_of<'k>(kind: &'k Kind<'_>) -> Option<&'k str> {
-    match kind {
-        Kind::Call(call) => call.id.as_deref(),
-        Kind::Answer(answer) => answer.id.as_deref(),
-        Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref().map(|id| &**id),
-        Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
     }
 }
 

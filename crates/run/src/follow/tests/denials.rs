@@ -73,13 +73,17 @@ fn the_list_of_denials_says_what_a_result_was_in_any_language() {
     }
 }
 
+/// All three calls fail in these words, and no list of denials follows.
+fn failed_with(words: &str) -> Vec<String> {
+    let lines = ["q", "p", "b"].map(|call| answer(call, words, Value::Null)).join("\n");
+    statuses(Source::ClaudeCode, &format!("{CALLS}\n{lines}\n{}\n! eof", over(&[])))
+}
+
 #[test]
 fn a_question_is_handed_over_and_other_errors_stay_errors_where_nothing_else_is_said() {
     for words in WORDS.into_iter().filter(|words| !words.starts_with("The user doesn't")) {
-        let lines = ["q", "p", "b"].map(|call| answer(call, words, Value::Null)).join("\n");
-        let stream = format!("{CALLS}\n{lines}\n{}\n! eof", over(&[]));
         let expected = ["run q handed_over", "run p handed_over", "run b failed"];
-        assert_eq!(statuses(Source::ClaudeCode, &stream), expected, "{words}");
+        assert_eq!(failed_with(words), expected, "{words}");
     }
 }
 
@@ -89,10 +93,8 @@ fn what_the_agent_did_not_accept_is_no_hand_over() {
         "<tool_use_error>InputValidationError: AskUserQuestion failed</tool_use_error>",
         "<tool_use_error>Error: No such tool available: AskUserQuestion</tool_use_error>",
     ] {
-        let lines = ["q", "p", "b"].map(|call| answer(call, words, Value::Null)).join("\n");
-        let stream = format!("{CALLS}\n{lines}\n{}\n! eof", over(&[]));
         let expected = ["run q failed", "run p failed", "run b failed"];
-        assert_eq!(statuses(Source::ClaudeCode, &stream), expected, "{words}");
+        assert_eq!(failed_with(words), expected, "{words}");
     }
 }
 
