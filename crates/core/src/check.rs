@@ -33,7 +33,15 @@ impl Question {
 
 /// Says what the profile's provider would refuse. Never fails: bad input is normal input.
 pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
-    let mut report = Report::default();
+    tell(draft, question, Report::default())
+}
+
+/// Counts what the profile's provider would refuse, and lists the first finding of each rule.
+pub(crate) fn count(draft: &Draft<'_>, question: &Question) -> Report {
+    tell(draft, question, Report::brief())
+}
+
+fn tell(draft: &Draft<'_>, question: &Question, mut report: Report) -> Report {
     let mut cosmetic = CosmeticFindings::default();
     collect(draft, question, &mut |finding| {
         cosmetic.see(draft, &finding);
@@ -105,8 +113,8 @@ impl<'v, 'a> View<'v, 'a> {
     pub(crate) fn calls(&self) -> impl Iterator<Item = (usize, &'v Part<'a>, &'v Call<'a>)> {
         let draft = self.draft;
         self.pairing.calls.iter().filter_map(move |paired| {
-            let part = draft.parts.get(paired.part)?;
-            Some((paired.message, part, call_at(draft, paired.part)?))
+            let part = draft.parts.get(paired.part())?;
+            Some((paired.message(), part, call_at(draft, paired.part())?))
         })
     }
 
@@ -133,12 +141,12 @@ pub(crate) fn frontier(draft: &Draft<'_>, pairing: &Pairing, tail: Tail) -> Rang
         (Tail::Pending, Some(first), Some(last)) => (first, last),
         _ => return 0..0,
     };
-    let behind = draft.messages.iter().skip(last.messages.end);
+    let behind = draft.messages.iter().skip(last.messages().end);
     let only_answers = behind.filter(|message| !message.role.is_system()).all(|message| {
         let parts = draft.parts_of(message);
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
     });
-    if only_answers { first.calls.start..last.calls.end } else { 0..0 }
+    if only_answers { first.calls().start..last.calls().end } else { 0..0 }
 }
 
 /// Maximal runs of assistant messages.

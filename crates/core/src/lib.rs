@@ -32,8 +32,8 @@ pub use placeholder::{
 pub use policy::{Orphans, Policy, Tail, Unanswered};
 pub use profile::{Evidence, IdRule, Profile, binds_thinking};
 pub use repair::{
-    ArgumentsFix, BodyEdits, Edit, EditLog, NewWords, Patch, PatchCell, Piece, QuotedAnswer,
-    Repair, RepairLosses, Slot, Source, Words, carry_out, fresh_id, legal_name, repair,
+    ArgumentsFix, BodyEdits, Edit, EditLog, NewWords, Patch, Piece, QuotedAnswer, Repair,
+    RepairLosses, Slot, Source, Words, carry_out, fresh_id, legal_name, repair,
 };
 pub use report::{
     Applicability, EditCount, EditCounts, Finding, FindingCount, FindingCounts, Fix, Place, Report,

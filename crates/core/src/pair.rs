@@ -13,11 +13,13 @@ use crate::{
     placeholder,
 };
 
+mod index;
 mod home;
 mod apart;
 mod items;
 mod turns;
 
+pub use index::{Group, PairedAnswer, PairedCall};
 pub(crate) use turns::last_turn;
 
 /// Every call and every answer of a draft, matched.
@@ -31,65 +33,28 @@ pub struct Pairing {
     pub answers: Vec<PairedAnswer>,
 }
 
-/// One turn with calls: the assistant messages that made them, and where its answers belong.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The assistant messages (indices into the draft's messages).
-    pub messages: Range<usize>,
-    /// The messages its answers belong into.
-    pub home: Range<usize>,
-    /// User messages behind the home: answers there are split off (blocks layout).
-    pub spill: Range<usize>,
-    /// Its calls (indices into [`Pairing::calls`]).
-    pub calls: Range<usize>,
-}
-
-/// A call and its answer.
-#[derive(Clone, Copy, Debug)]
-pub struct PairedCall {
-    /// Index of its message.
-    pub message: usize,
-    /// Index of its part in the draft.
-    pub part: usize,
-    /// Index of its turn.
-    pub group: usize,
-    /// Index into [`Pairing::answers`].
-    pub answer: Option<usize>,
-}
-
-/// An answer and what became of it.
-#[derive(Clone, Copy, Debug)]
-pub struct PairedAnswer {
-    /// Index of its message.
-    pub message: usize,
-    /// Index of its part in the draft.
-    pub part: usize,
-    /// Which call it answers, and from where.
-    pub fate: Fate,
-}
-
-/// What became of an answer.
+/// What became of an answer. Calls are told by their index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum Fate<I = usize> {
     /// It answers this call and stands where it belongs.
-    Home(usize),
+    Home(I),
     /// It answers this call, from a later user message of the same run.
-    Split(usize),
+    Split(I),
     /// It answers this call, from inside an assistant message.
-    Misplaced(usize),
+    Misplaced(I),
     /// It answers this call, from behind something else.
-    Apart(usize),
+    Apart(I),
     /// It answers this call, which comes only later.
-    Early(usize),
+    Early(I),
     /// This call has its answer already.
-    Duplicate(usize),
+    Duplicate(I),
     /// No call is known.
     Orphan,
 }
 
-impl Fate {
+impl<I> Fate<I> {
     /// The call it answers.
-    pub fn call(self) -> Option<usize> {
+    pub fn call(self) -> Option<I> {
         match self {
             Fate::Home(call)
             | Fate::Split(call)
@@ -97,6 +62,18 @@ impl Fate {
             | Fate::Apart(call)
             | Fate::Early(call) => Some(call),
             Fate::Duplicate(_) | Fate::Orphan => None,
+        }
+    }
+
+    fn map<J>(self, index: impl FnOnce(I) -> J) -> Fate<J> {
+        match self {
+            Fate::Home(call) => Fate::Home(index(call)),
+            Fate::Split(call) => Fate::Split(index(call)),
+            Fate::Misplaced(call) => Fate::Misplaced(index(call)),
+            Fate::Apart(call) => Fate::Apart(index(call)),
+            Fate::Early(call) => Fate::Early(index(call)),
+            Fate::Duplicate(call) => Fate::Duplicate(index(call)),
+            Fate::Orphan => Fate::Orphan,
         }
     }
 }
@@ -131,10 +108,10 @@ fn collect(draft: &Draft<'_>, pairing: &mut Pairing) {
                 Kind::Call(call) if hosted.runs(call) => {}
                 Kind::Answer(answer) if hosted.answers(answer) => {}
                 Kind::Call(_) if items || header.role.is_assistant() => {
-                    pairing.calls.push(PairedCall { message, part, group: 0, answer: None });
+                    pairing.calls.push(PairedCall::new(message, part));
                 }
                 Kind::Answer(_) => {
-                    pairing.answers.push(PairedAnswer { message, part, fate: Fate::Orphan });
+                    pairing.answers.push(PairedAnswer::new(message, part));
                 }
                 _ => {}
             }
@@ -148,20 +125,20 @@ fn group(draft: &Draft<'_>, pairing: &mut Pairing) {
     let items = draft.layout() == Layout::Items;
     let mut next = 0;
     while next < pairing.calls.len() {
-        let message = pairing.calls[next].message;
+        let message = pairing.calls[next].message();
         let run_end = run_of(draft, message, Role::is_assistant);
         let end_calls = next + calls_before(&pairing.calls[next..], run_end);
         let turn = if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
         let mut from = next;
         // Calls of the run in front of the turn: one group for each message.
         while from < next + turn {
-            let own = pairing.calls[from].message;
+            let own = pairing.calls[from].message();
             let to = from + calls_before(&pairing.calls[from..end_calls], own + 1);
             push(pairing, own..own + 1, own + 1..own + 1, own + 1..own + 1, from..to);
             from = to;
         }
         if from < end_calls {
-            let start = pairing.calls[from].message;
+            let start = pairing.calls[from].message();
             let (home, spill) = home_of(draft, run_end);
             push(pairing, start..run_end, home, spill, from..end_calls);
         }
@@ -178,9 +155,9 @@ fn push(
 ) {
     let group = pairing.groups.len();
     for call in &mut pairing.calls[calls.clone()] {
-        call.group = group;
+        call.set_group(group);
     }
-    pairing.groups.push(Group { messages, home, spill, calls });
+    pairing.groups.push(Group::new(messages, home, spill, calls));
 }
 
 /// One past the last message of the run that `from` belongs to.
@@ -190,7 +167,7 @@ fn run_of(draft: &Draft<'_>, from: usize, belongs: fn(Role) -> bool) -> usize {
 }
 
 fn calls_before(calls: &[PairedCall], end: usize) -> usize {
-    calls.iter().take_while(|call| call.message < end).count()
+    calls.iter().take_while(|call| call.message() < end).count()
 }
 
 /// How many of the run's calls stand in front of its turn: walks back from the end of the run
@@ -199,8 +176,8 @@ fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
     let mut expected = run_end;
     let mut keep = calls.len();
     while let Some(call) = keep.checked_sub(1).and_then(|last| calls.get(last)) {
-        if call.message + 1 == expected || call.message == expected {
-            expected = call.message;
+        if call.message() + 1 == expected || call.message() == expected {
+            expected = call.message();
             keep -= 1;
         } else {
             break;
@@ -225,21 +202,21 @@ fn home_of(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {
 
 /// Joins an answer to a call, and notes from where it answers.
 pub(crate) fn join(draft: &Draft<'_>, pairing: &mut Pairing, call: usize, answer: usize) {
-    let at = pairing.answers[answer].message;
-    let group = &pairing.groups[pairing.calls[call].group];
+    let at = pairing.answers[answer].message();
+    let group = &pairing.groups[pairing.calls[call].group()];
     let fate = if draft.messages[at].role.is_assistant() {
         Fate::Misplaced(call)
-    } else if group.home.contains(&at) {
+    } else if group.home().contains(&at) {
         Fate::Home(call)
-    } else if group.spill.contains(&at) {
+    } else if group.spill().contains(&at) {
         Fate::Split(call)
-    } else if at < pairing.calls[call].message {
+    } else if at < pairing.calls[call].message() {
         Fate::Early(call)
     } else {
         Fate::Apart(call)
     };
-    pairing.answers[answer].fate = fate;
-    pairing.calls[call].answer = Some(answer);
+    pairing.answers[answer].set_fate(fate);
+    pairing.calls[call].set_answer(Some(answer));
 }
 
 fn call_key<'d>(draft: &'d Draft<'_>, part: usize) -> Option<Key<'d>> {
@@ -288,27 +265,27 @@ pub(crate) fn prefer_real(draft: &Draft<'_>, pairing: &mut Pairing) {
     let mut waiting: Option<HashMap<Key<'_>, PlaceholderCalls>> = None;
     for second in 0..pairing.answers.len() {
         let new = pairing.answers[second];
-        let call = match new.fate {
+        let call = match new.fate() {
             Fate::Duplicate(call) => Some(call),
             Fate::Orphan => None,
             _ => continue,
         };
-        let first = call.and_then(|call| Some((call, pairing.calls[call].answer?)));
+        let first = call.and_then(|call| Some((call, pairing.calls[call].answer()?)));
         if let Some((call, first)) = first
-            && replaces(draft, pairing.answers[first].part, new.part)
+            && replaces(draft, pairing.answers[first].part(), new.part())
         {
-            pairing.answers[first].fate = Fate::Duplicate(call);
+            pairing.answers[first].set_fate(Fate::Duplicate(call));
             join(draft, pairing, call, second);
             continue;
         }
-        if is_hollow(draft, new.part) {
+        if is_hollow(draft, new.part()) {
             continue;
         }
         // Another call of the id may have got no more than a placeholder.
         let waiting = waiting.get_or_insert_with(|| placeholder_calls(draft, pairing));
-        let key = answer_key(draft, new.part);
+        let key = answer_key(draft, new.part());
         let Some(calls) = key.and_then(|key| waiting.get_mut(&key)) else { continue };
-        if let Some(hollow) = calls.nearest(pairing, new.message) {
+        if let Some(hollow) = calls.nearest(pairing, new.message()) {
             take_place(draft, pairing, hollow, call.unwrap_or(hollow), second);
         }
     }
@@ -329,7 +306,7 @@ impl PlaceholderCalls {
     fn nearest(&mut self, pairing: &Pairing, message: usize) -> Option<usize> {
         let rest = self.calls.get(self.passed..).unwrap_or(&[]);
         // A misplaced answer stands in the message of its call.
-        let before = rest.iter().take_while(|&&call| pairing.calls[call].message <= message);
+        let before = rest.iter().take_while(|&&call| pairing.calls[call].message() <= message);
         let count = before.count();
         self.open.extend(rest.iter().take(count));
         self.passed += count;
@@ -344,8 +321,8 @@ fn placeholder_calls<'d>(
 ) -> HashMap<Key<'d>, PlaceholderCalls> {
     let mut calls: HashMap<Key<'d>, PlaceholderCalls> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
-        let answer = call.answer.map(|answer| pairing.answers[answer].part);
-        let key = call_key(draft, call.part);
+        let answer = call.answer().map(|answer| pairing.answers[answer].part());
+        let key = call_key(draft, call.part());
         if let (Some(_), Some(key)) = (answer.filter(|&part| is_hollow(draft, part)), key) {
             calls.entry(key).or_default().calls.push(index);
         }
@@ -358,14 +335,14 @@ fn placeholder_calls<'d>(
 fn take_place(draft: &Draft<'_>, pairing: &mut Pairing, hollow: usize, last: usize, answer: usize) {
     // Calls of a turn that are looked at.
     const CALLS: usize = 64;
-    let Some(first) = pairing.calls[hollow].answer else { return };
-    pairing.answers[first].fate = Fate::Duplicate(hollow);
+    let Some(first) = pairing.calls[hollow].answer() else { return };
+    pairing.answers[first].set_fate(Fate::Duplicate(hollow));
     let mut call = hollow;
-    if pairing.calls[hollow].group == pairing.calls[last].group {
-        let key = call_key(draft, pairing.calls[hollow].part);
+    if pairing.calls[hollow].group() == pairing.calls[last].group() {
+        let key = call_key(draft, pairing.calls[hollow].part());
         for next in (hollow + 1..=last).take(CALLS) {
-            let same = call_key(draft, pairing.calls[next].part) == key;
-            if let Some(moved) = pairing.calls[next].answer.filter(|_| same) {
+            let same = call_key(draft, pairing.calls[next].part()) == key;
+            if let Some(moved) = pairing.calls[next].answer().filter(|_| same) {
                 join(draft, pairing, call, moved);
                 call = next;
             }
@@ -387,7 +364,7 @@ pub(crate) fn says_nothing_new(
     second: usize,
     call: usize,
 ) -> bool {
-    let first = pairing.calls[call].answer.map(|answer| pairing.answers[answer].part);
+    let first = pairing.calls[call].answer().map(|answer| pairing.answers[answer].part());
     let content = |part: usize| match &draft.parts[part].kind {
         Kind::Answer(answer) => Some(answer.content.of(draft.source)),
         _ => None,

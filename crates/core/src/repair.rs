@@ -7,7 +7,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    check::{Question, check},
+    check::{Question, check, count},
     draft::{Content, Draft, Marks, Part, Role},
     report::{Applicability, Finding, Report, Strategy},
     rules::RuleSet,
@@ -39,7 +39,7 @@ pub use content::legal_name;
 pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
-pub use patch::{Patch, PatchCell};
+pub use patch::Patch;
 pub use sources::{NewWords, QuotedAnswer, Source};
 use work::Work;
 
@@ -122,7 +122,7 @@ pub struct Piece<'a> {
     /// Where its content comes from.
     pub source: Source<'a>,
     /// What changes inside it.
-    pub patch: PatchCell,
+    pub patch: Patch,
 }
 
 /// How arguments are spelled anew.
@@ -185,7 +185,7 @@ pub fn repair<'a>(draft: &Draft<'a>, question: &Question) -> Repair<'a> {
 /// Repairs what is wrong with the history so far, until nothing is.
 fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
     let question = work.question;
-    let mut after = work.changed.then(|| check(&work.draft(), question));
+    let mut after = work.changed.then(|| count(&work.draft(), question));
     for _ in 0..ROUNDS {
         let edits = work.edits.len();
         let found = fixable(after.as_ref().unwrap_or(&before), question);
@@ -197,9 +197,13 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
         if work.edits.len() == edits {
             break;
         }
-        after = Some(check(&work.draft(), question));
+        after = Some(count(&work.draft(), question));
     }
-    let after = after.unwrap_or_else(|| before.clone());
+    let after = match after {
+        None => before.clone(),
+        Some(after) if after.unlisted() > 0 => check(&work.draft(), question),
+        Some(after) => after,
+    };
     Repair {
         changed: work.changed || !work.edits.is_empty(),
         slots: Arc::new(work.slots),

@@ -23,6 +23,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report that lists the first finding of each rule only.
+    pub(crate) fn brief() -> Report {
+        Report { budget: ListBudget::FIRST, ..Report::default() }
+    }
+
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
         self.counts.total() == 0
@@ -60,7 +65,7 @@ impl Report {
     pub(crate) fn push(&mut self, mut finding: Finding) {
         let before = self.counts.of(finding.rule.code);
         self.counts.add(finding.rule, finding.severity, finding.fix, 1);
-        if before >= LISTED {
+        if !self.budget.has_room(before) {
             return;
         }
         shorten(&mut finding.message, &mut finding.ids);

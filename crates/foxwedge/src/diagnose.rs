@@ -91,7 +91,7 @@ fn counts(session: &Session<'_>, left_out: &LeftOut) -> String {
         session.agent.name(),
         session.nodes().len(),
         session.draft().messages.len(),
-        pair(session.draft()).calls.iter().filter(|call| call.answer.is_none()).count(),
+        pair(session.draft()).calls.iter().filter(|call| call.answer().is_none()).count(),
         left_out.branches.len(),
         left_out.side.len(),
         left_out.others,
@@ -102,14 +102,14 @@ fn counts(session: &Session<'_>, left_out: &LeftOut) -> String {
 fn unmatched(session: &Session<'_>, lines: &mut Vec<String>) {
     let draft = session.draft();
     let pairing = pair(draft);
-    for call in pairing.calls.iter().filter(|call| call.answer.is_none()) {
-        if let Some(Kind::Call(call)) = draft.parts.get(call.part).map(|part| &part.kind) {
+    for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
+        if let Some(Kind::Call(call)) = draft.parts.get(call.part()).map(|part| &part.kind) {
             let (id, name) = (call.id.as_deref(), call.name.as_deref());
             lines.push(format!("call {} to {} has no answer", word(id), word(name)));
         }
     }
-    for answer in pairing.answers.iter().filter(|answer| answer.fate == Fate::Orphan) {
-        if let Some(Kind::Answer(answer)) = draft.parts.get(answer.part).map(|part| &part.kind) {
+    for answer in pairing.answers.iter().filter(|answer| answer.fate() == Fate::Orphan) {
+        if let Some(Kind::Answer(answer)) = draft.parts.get(answer.part()).map(|part| &part.kind) {
             lines.push(format!("answer {} has no call", word(answer.id.as_deref())));
         }
     }

@@ -115,11 +115,11 @@ fn blocks(draft: &Draft<'_>, pairing: &Pairing) -> Vec<Block> {
 /// Whether a message holds nothing but answers that are drawn at their calls.
 fn is_folded(draft: &Draft<'_>, pairing: &Pairing, at: usize, message: &Message) -> bool {
     let parts = draft.parts_of(message);
-    let first = pairing.answers.partition_point(|answer| answer.message < at);
-    let mut own = pairing.answers.iter().skip(first).take_while(|answer| answer.message == at);
+    let first = pairing.answers.partition_point(|answer| answer.message() < at);
+    let mut own = pairing.answers.iter().skip(first).take_while(|answer| answer.message() == at);
     !parts.is_empty()
         && parts.iter().all(|part| matches!(part.kind, Kind::Answer(_)))
-        && own.all(|answer| !matches!(answer.fate, Fate::Duplicate(_) | Fate::Orphan))
+        && own.all(|answer| !matches!(answer.fate(), Fate::Duplicate(_) | Fate::Orphan))
 }
 
 /// What a message says beside calls and answers, and whether that is no speech.

@@ -3,7 +3,7 @@
 //! What they cost has to grow with their bytes, in time and in memory, whatever is wrong with them.
 //! `cargo xtask growth` measures the time, `crates/testkit/tests/memory.rs` the memory.
 
-use foxwedge_core::{Profile, Question, Wire, check};
+use foxwedge_core::{Draft, Profile, Question, Wire, check};
 use foxwedge_dialect::{
     read,
     session::{self, Agent},
@@ -185,11 +185,12 @@ fn repeated(
     }
     let messages = reading.draft.messages.len().max(1);
     let filler = filler(messages);
+    let numbered = NumberedIds::of(&reading.draft, inside);
     let mut many = messages;
     let mut text = String::with_capacity(bytes + document.len() + filler.len());
     text.push_str(before);
-    loop {
-        text.push_str(inside);
+    for repetition in 0.. {
+        numbered.write(&mut text, repetition);
         if text.len() >= bytes {
             break;
         }
@@ -199,6 +200,57 @@ fn repeated(
     }
     text.push_str(behind);
     Some((text, many))
+}
+
+/// Messages whose ids are others in each repetition: what is wrong with them stays the same, and no
+/// id is used again.
+struct NumberedIds<'d> {
+    ids: Vec<&'d str>,
+    /// Text, and the index of the id behind it.
+    pieces: Vec<(&'d str, Option<usize>)>,
+}
+
+impl<'d> NumberedIds<'d> {
+    /// Digits that count the repetitions.
+    const DIGITS: usize = 6;
+
+    fn of(draft: &Draft<'_>, inside: &'d str) -> NumberedIds<'d> {
+        let spelled = |id: &str| {
+            let at = inside.find(&format!("\"{id}\""))? + 1;
+            inside.get(at..at + id.len())
+        };
+        let known = draft.parts.iter().filter_map(|part| part.kind.id());
+        let mut ids: Vec<&'d str> = known.filter_map(spelled).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut pieces = Vec::new();
+        let mut rest = inside;
+        loop {
+            let next = ids.iter().enumerate().filter_map(|(index, id)| {
+                rest.find(&format!("\"{id}\"")).map(|at| (at + 1, index))
+            });
+            let Some((at, index)) = next.min() else { break };
+            let (text, behind) = rest.split_at(at);
+            pieces.push((text, Some(index)));
+            rest = behind.get(ids[index].len()..).unwrap_or_default();
+        }
+        pieces.push((rest, None));
+        NumberedIds { ids, pieces }
+    }
+
+    fn write(&self, text: &mut String, repetition: usize) {
+        for &(piece, id) in &self.pieces {
+            text.push_str(piece);
+            let Some(index) = id else { continue };
+            let id = self.ids[index];
+            let number = repetition * self.ids.len() + index;
+            // The number takes the place of the last characters: some ids may not be longer.
+            let most = id.len().saturating_sub(Self::DIGITS);
+            let kept = (0..=most).rev().find(|&at| id.is_char_boundary(at)).unwrap_or(0);
+            text.push_str(&id[..kept]);
+            text.push_str(&format!("{number:0width$}", width = Self::DIGITS.min(id.len())));
+        }
+    }
 }
 
 /// A list of things that are made one by one, between two texts.

@@ -51,8 +51,8 @@ fn open_calls<'c>(state: &State<'_, '_>, composed: &'c Composed<'_>) -> HashMap<
     let draft = &composed.draft;
     let pairing = pair(draft);
     let mut open = HashMap::new();
-    for paired in pairing.calls.iter().filter(|call| call.answer.is_none()) {
-        let part = &draft.parts[paired.part];
+    for paired in pairing.calls.iter().filter(|call| call.answer().is_none()) {
+        let part = &draft.parts[paired.part()];
         if let Kind::Call(call) = &part.kind
             && let Some(id) = call.id.as_deref()
         {

@@ -206,16 +206,18 @@ impl Eliding {
         let mut pinned = scene.pinned().peekable();
         let mut answers = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
-            while gone.next_if(|range| range.end <= answer.message).is_some() {}
-            let is_gone = gone.peek().is_some_and(|range| range.contains(&answer.message));
-            while pinned.next_if(|range| range.end <= answer.message).is_some() {}
-            let is_pinned = pinned.peek().is_some_and(|range| range.contains(&answer.message));
+            while gone.next_if(|range| range.end <= answer.message()).is_some() {}
+            let is_gone = gone.peek().is_some_and(|range| range.contains(&answer.message()));
+            while pinned.next_if(|range| range.end <= answer.message()).is_some() {}
+            let is_pinned = pinned.peek().is_some_and(|range| range.contains(&answer.message()));
             if is_gone || is_pinned {
                 continue;
             }
-            let family = match &draft.parts[answer.part].kind {
+            let family = match &draft.parts[answer.part()].kind {
                 // Without a call and without an id nobody knows whose answer it is.
-                Kind::Answer(said) if answer.fate == Fate::Orphan && said.id.is_none() => continue,
+                Kind::Answer(said) if answer.fate() == Fate::Orphan && said.id.is_none() => {
+                    continue;
+                }
                 Kind::Answer(said) => said.family,
                 _ => continue,
             };
@@ -225,8 +227,8 @@ impl Eliding {
                 continue;
             }
             // The call of an answer may lie on the server, and with it the name of the tool.
-            let call = answer.fate.call().and_then(|call| pairing.calls.get(call));
-            let treatment = match call.map(|call| &draft.parts[call.part].kind) {
+            let call = answer.fate().call().and_then(|call| pairing.calls.get(call));
+            let treatment = match call.map(|call| &draft.parts[call.part()].kind) {
                 Some(Kind::Call(call)) if !elision.tools.is_empty() => {
                     let name = call.name.as_deref().unwrap_or("");
                     *known.entry(name).or_insert_with(|| elision.treatment(name))
@@ -235,11 +237,11 @@ impl Eliding {
             };
             if treatment != Treatment::Keep {
                 answers.push(Candidate {
-                    message: answer.message,
-                    part: answer.part,
+                    message: answer.message(),
+                    part: answer.part(),
                     treatment,
                     keep: None,
-                    now: scene.weights.of_part(answer.part),
+                    now: scene.weights.of_part(answer.part()),
                 });
             }
         }

@@ -116,7 +116,7 @@ fn look_back(scene: &Scene<'_, '_>, scores: &mut [Score]) {
     for (at, unit) in scene.units.iter().enumerate().rev() {
         let end = next;
         while next > 0
-            && pairing.calls.get(next - 1).is_some_and(|c| c.message >= unit.messages.start)
+            && pairing.calls.get(next - 1).is_some_and(|c| c.message() >= unit.messages.start)
         {
             next -= 1;
         }

@@ -104,7 +104,7 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
         join(run.start, run.end - 1);
     }
     for answer in &pairing.answers {
-        match answer.fate {
+        match answer.fate() {
             Fate::Home(call)
             | Fate::Split(call)
             | Fate::Misplaced(call)
@@ -112,7 +112,7 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
             | Fate::Early(call)
             | Fate::Duplicate(call) => {
                 if let Some(call) = pairing.calls.get(call) {
-                    join(call.message, answer.message);
+                    join(call.message(), answer.message());
                 }
             }
             Fate::Orphan => {}
@@ -120,7 +120,7 @@ fn inside(draft: &Draft<'_>, pairing: &Pairing) -> Vec<i32> {
     }
     // Outputs that are paired with nothing are the provider's own.
     if draft.layout() == Layout::Items && draft.facts.any(Facts::SERVER) {
-        let mut paired = pairing.answers.iter().map(|answer| answer.message).peekable();
+        let mut paired = pairing.answers.iter().map(|answer| answer.message()).peekable();
         for (at, message) in draft.messages.iter().enumerate() {
             if paired.next_if_eq(&at).is_none() && message.role == Role::Answer && at > 0 {
                 join(at - 1, at);
@@ -175,10 +175,10 @@ fn hold_open(draft: &Draft<'_>, pairing: &Pairing, units: &mut [Unit]) {
             units[unit].hold = hold;
         }
     };
-    for answer in pairing.answers.iter().filter(|answer| answer.fate == Fate::Orphan) {
-        hold(answer.message, Hold::Remote);
+    for answer in pairing.answers.iter().filter(|answer| answer.fate() == Fate::Orphan) {
+        hold(answer.message(), Hold::Remote);
     }
-    for call in pairing.calls.iter().filter(|call| call.answer.is_none()) {
-        hold(call.message, Hold::Open);
+    for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
+        hold(call.message(), Hold::Open);
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Fate, Key, PairedAnswer, Pairing, answer_key, call_key, is_hollow, join, says_nothing_new,
-};
+use super::{Fate, Key, Pairing, answer_key, call_key, is_hollow, join, says_nothing_new};
 use crate::draft::{Draft, Kind, Part, Role};
 
 /// Which ids may be asked for: most calls of a long history are not, and need not be remembered.
@@ -56,7 +54,7 @@ impl Newest {
     /// The newest open call of the older turns.
     fn older(&mut self, pairing: &Pairing) -> Option<usize> {
         while let Some(call) = self.older.pop() {
-            if pairing.calls[call].answer.is_none() {
+            if pairing.calls[call].answer().is_none() {
                 return Some(call);
             }
         }
@@ -65,7 +63,7 @@ impl Newest {
 
     fn open(&mut self, pairing: &Pairing) -> Option<usize> {
         while let Some(&call) = self.calls.get(self.looked) {
-            if pairing.calls[call].answer.is_none() {
+            if pairing.calls[call].answer().is_none() {
                 return Some(call);
             }
             self.looked += 1;
@@ -79,17 +77,17 @@ impl Newest {
 pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<usize> {
     let mut newest: HashMap<Key<'_>, Newest> = HashMap::new();
     let wanted = Hints::of(
-        open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part)),
+        open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part())),
     );
     let mut seen = 0;
     let mut early = Vec::new();
     for answer in open {
-        let PairedAnswer { message, part, .. } = pairing.answers[answer];
-        while let Some(call) = pairing.calls.get(seen).filter(|call| call.message < message) {
-            if let Some(key) = call_key(draft, call.part).filter(|key| wanted.may_hold(key)) {
+        let (message, part) = (pairing.answers[answer].message(), pairing.answers[answer].part());
+        while let Some(call) = pairing.calls.get(seen).filter(|call| call.message() < message) {
+            if let Some(key) = call_key(draft, call.part()).filter(|key| wanted.may_hold(key)) {
                 let entry = newest.entry(key).or_default();
-                if entry.group != call.group {
-                    entry.renew(call.group);
+                if entry.group != call.group() {
+                    entry.renew(call.group());
                 }
                 entry.calls.push(seen);
             }
@@ -105,7 +103,7 @@ pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usiz
                         hand_down(draft, pairing, [older, of], answer);
                         continue;
                     }
-                    pairing.answers[answer].fate = Fate::Duplicate(of);
+                    pairing.answers[answer].set_fate(Fate::Duplicate(of));
                     // A second, different answer may belong to the next call of that id.
                     if !says_nothing_new(draft, pairing, part, of) {
                         early.push(answer);
@@ -126,9 +124,9 @@ pub(super) fn hand_down(
     [older, newer]: [usize; 2],
     answer: usize,
 ) {
-    let says = !is_hollow(draft, pairing.answers[answer].part);
-    let first = pairing.calls[newer].answer.filter(|&first| {
-        let behind = pairing.answers[first].message > pairing.calls[newer].message;
+    let says = !is_hollow(draft, pairing.answers[answer].part());
+    let first = pairing.calls[newer].answer().filter(|&first| {
+        let behind = pairing.answers[first].message() > pairing.calls[newer].message();
         says && first < answer && behind
     });
     match first {
@@ -148,25 +146,26 @@ pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<us
     }
     let mut later: HashMap<Key<'_>, Newest> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
-        if let (None, Some(key)) = (call.answer, call_key(draft, call.part)) {
+        if let (None, Some(key)) = (call.answer(), call_key(draft, call.part())) {
             later.entry(key).or_default().calls.push(index);
         }
     }
     let turns = Turns::of(draft);
     for answer in early {
-        let key = answer_key(draft, pairing.answers[answer].part);
+        let key = answer_key(draft, pairing.answers[answer].part());
         let entry = key.and_then(|key| later.get_mut(&key));
-        let at = pairing.answers[answer].message;
+        let at = pairing.answers[answer].message();
         let call = entry.and_then(|entry| {
             while let Some(call) = entry.open(pairing) {
-                if pairing.calls[call].message >= at {
+                if pairing.calls[call].message() >= at {
                     return Some(call);
                 }
                 entry.looked += 1;
             }
             None
         });
-        if let Some(call) = call.filter(|&call| turns.between(at, pairing.calls[call].message) == 0)
+        if let Some(call) =
+            call.filter(|&call| turns.between(at, pairing.calls[call].message()) == 0)
         {
             join(draft, pairing, call, answer);
         }

@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::{
-    Fate, Group, PairedAnswer, Pairing, answer_key, apart::hand_down, call_at, call_key, join,
-};
+use super::{Fate, Pairing, answer_key, apart::hand_down, call_at, call_key, join};
 use crate::draft::{Draft, Kind, Wire};
 
 /// Above this many calls in a turn a table pays for itself.
@@ -17,14 +15,14 @@ pub(super) fn answer(draft: &Draft<'_>, pairing: &mut Pairing) -> Vec<usize> {
     for group in 0..pairing.groups.len() {
         let (start, end) = {
             let group = &pairing.groups[group];
-            (group.home.start, group.spill.end.max(group.home.end))
+            (group.home().start, group.spill().end.max(group.home().end))
         };
-        while pairing.answers.get(next).is_some_and(|answer| answer.message < start) {
+        while pairing.answers.get(next).is_some_and(|answer| answer.message() < start) {
             open.push(next);
             next += 1;
         }
         let first = next;
-        while pairing.answers.get(next).is_some_and(|answer| answer.message < end) {
+        while pairing.answers.get(next).is_some_and(|answer| answer.message() < end) {
             next += 1;
         }
         let before = open.len();
@@ -32,7 +30,7 @@ pub(super) fn answer(draft: &Draft<'_>, pairing: &mut Pairing) -> Vec<usize> {
         if open.len() > before {
             without_id(draft, pairing, group, &mut open, before);
         }
-        if pairing.groups[group].messages.len() > 1 {
+        if pairing.groups[group].messages().len() > 1 {
             nearest(draft, pairing, group);
         }
     }
@@ -47,14 +45,14 @@ fn by_id(
     answers: std::ops::Range<usize>,
     open: &mut Vec<usize>,
 ) {
-    let calls = pairing.groups[group].calls.clone();
+    let calls = pairing.groups[group].calls();
     if calls.len() <= SMALL {
         for answer in answers {
-            let key = answer_key(draft, pairing.answers[answer].part);
+            let key = answer_key(draft, pairing.answers[answer].part());
             let found = key.and_then(|key| {
                 calls.clone().find(|&call| {
                     let call = &pairing.calls[call];
-                    call.answer.is_none() && call_key(draft, call.part) == Some(key)
+                    call.answer().is_none() && call_key(draft, call.part()) == Some(key)
                 })
             });
             match found {
@@ -68,12 +66,12 @@ fn by_id(
     let mut waiting: HashMap<_, Option<u32>> = HashMap::new();
     let mut behind: Vec<Option<u32>> = vec![None; calls.len()];
     for at in (0..calls.len()).rev() {
-        if let Some(key) = call_key(draft, pairing.calls[calls.start + at].part) {
+        if let Some(key) = call_key(draft, pairing.calls[calls.start + at].part()) {
             behind[at] = waiting.insert(key, u32::try_from(at).ok()).flatten();
         }
     }
     for answer in answers {
-        let key = answer_key(draft, pairing.answers[answer].part);
+        let key = answer_key(draft, pairing.answers[answer].part());
         let first = key.and_then(|key| waiting.get_mut(&key));
         let found = first.and_then(|first| {
             let at = first.take()? as usize;
@@ -91,22 +89,22 @@ fn by_id(
 /// message are its own.
 fn nearest(draft: &Draft<'_>, pairing: &mut Pairing, group: usize) {
     let mut same: HashMap<_, Vec<usize>> = HashMap::new();
-    for call in pairing.groups[group].calls.clone() {
-        if let Some(key) = call_key(draft, pairing.calls[call].part) {
+    for call in pairing.groups[group].calls() {
+        if let Some(key) = call_key(draft, pairing.calls[call].part()) {
             same.entry(key).or_default().push(call);
         }
     }
     for calls in same.into_values().filter(|calls| calls.len() > 1) {
         let answers: Vec<usize> =
-            calls.iter().filter_map(|&call| pairing.calls[call].answer).collect();
+            calls.iter().filter_map(|&call| pairing.calls[call].answer()).collect();
         if answers.is_empty() || answers.len() == calls.len() {
             continue;
         }
         for &call in &calls {
-            pairing.calls[call].answer = None;
+            pairing.calls[call].set_answer(None);
         }
         let of_message = |one: &usize, other: &usize| {
-            pairing.calls[*one].message == pairing.calls[*other].message
+            pairing.calls[*one].message() == pairing.calls[*other].message()
         };
         let mut wanted: Vec<usize> = Vec::new();
         for own in calls.chunk_by(of_message).rev() {
@@ -131,9 +129,10 @@ fn without_id(
 ) {
     let optional = draft.wire == Wire::Gemini;
     // An id that a call of this turn has says whose answer it is; nothing else may.
-    let calls = pairing.groups[group].calls.clone();
+    let calls = pairing.groups[group].calls();
     let known: HashSet<String> = if optional {
-        let ids = calls.filter_map(|call| call_at(draft, pairing.calls[call].part)?.id.as_deref());
+        let ids =
+            calls.filter_map(|call| call_at(draft, pairing.calls[call].part())?.id.as_deref());
         ids.map(str::to_owned).collect()
     } else {
         HashSet::new()
@@ -143,11 +142,11 @@ fn without_id(
             continue;
         }
         let mut waiting: HashMap<Option<String>, VecDeque<usize>> = HashMap::new();
-        for call in pairing.groups[group].calls.clone() {
-            if pairing.calls[call].answer.is_some() {
+        for call in pairing.groups[group].calls() {
+            if pairing.calls[call].answer().is_some() {
                 continue;
             }
-            let Some(outline) = call_at(draft, pairing.calls[call].part) else { continue };
+            let Some(outline) = call_at(draft, pairing.calls[call].part()) else { continue };
             if optional || outline.id.is_none() {
                 let name = outline.name.as_deref().map(str::to_owned).filter(|_| by_name);
                 waiting.entry(name).or_default().push_back(call);
@@ -155,7 +154,7 @@ fn without_id(
         }
         let candidates = open.split_off(from);
         for answer in candidates {
-            let Kind::Answer(outline) = &draft.parts[pairing.answers[answer].part].kind else {
+            let Kind::Answer(outline) = &draft.parts[pairing.answers[answer].part()].kind else {
                 continue;
             };
             let name = outline.tool().map(str::to_owned).filter(|_| by_name);
@@ -164,7 +163,7 @@ fn without_id(
             let free = !bound && (optional || outline.id.is_none());
             let found = queue.filter(|_| free).and_then(|queue| {
                 let fits = |&call: &usize| {
-                    call_at(draft, pairing.calls[call].part).is_some_and(|call| {
+                    call_at(draft, pairing.calls[call].part()).is_some_and(|call| {
                         (call.id.is_none() || outline.id.is_none())
                             && call.family == outline.family
                             // Another name is another tool.
@@ -189,16 +188,17 @@ fn without_id(
 /// else claimed either.
 pub(super) fn the_only_ones(draft: &Draft<'_>, pairing: &mut Pairing) {
     for group in 0..pairing.groups.len() {
-        let Group { home, spill, calls, .. } = pairing.groups[group].clone();
-        let mut open = calls.filter(|&call| pairing.calls[call].answer.is_none());
+        let turn = &pairing.groups[group];
+        let (home, spill, calls) = (turn.home(), turn.spill(), turn.calls());
+        let mut open = calls.filter(|&call| pairing.calls[call].answer().is_none());
         let (Some(call), None) = (open.next(), open.next()) else { continue };
-        let first = pairing.answers.partition_point(|answer| answer.message < home.start);
+        let first = pairing.answers.partition_point(|answer| answer.message() < home.start);
         let here = pairing.answers[first..].iter().enumerate();
-        let here = here.take_while(|(_, answer)| answer.message < spill.end.max(home.end));
-        let mut orphans = here.filter(|(_, answer)| answer.fate == Fate::Orphan);
+        let here = here.take_while(|(_, answer)| answer.message() < spill.end.max(home.end));
+        let mut orphans = here.filter(|(_, answer)| answer.fate() == Fate::Orphan);
         let (Some((at, answer)), None) = (orphans.next(), orphans.next()) else { continue };
-        let Kind::Answer(outline) = &draft.parts[answer.part].kind else { continue };
-        let Some(asked) = call_at(draft, pairing.calls[call].part) else { continue };
+        let Kind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
+        let Some(asked) = call_at(draft, pairing.calls[call].part()) else { continue };
         if (asked.id.is_none() || outline.id.is_none()) && asked.family == outline.family {
             join(draft, pairing, call, first + at);
         }
@@ -214,23 +214,24 @@ pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
     // By name: the turns that wait, in order, with their open calls.
     let mut open: HashMap<&str, Vec<(usize, VecDeque<usize>)>> = HashMap::new();
     for (index, call) in pairing.calls.iter().enumerate() {
-        let name = call_at(draft, call.part).and_then(|call| call.name.as_deref());
-        let (None, Some(name)) = (call.answer, name) else { continue };
+        let name = call_at(draft, call.part()).and_then(|call| call.name.as_deref());
+        let (None, Some(name)) = (call.answer(), name) else { continue };
         let turns = open.entry(name).or_default();
-        match turns.last_mut().filter(|(group, _)| *group == call.group) {
+        match turns.last_mut().filter(|(group, _)| *group == call.group()) {
             Some((_, calls)) => calls.push_back(index),
-            None => turns.push((call.group, VecDeque::from([index]))),
+            None => turns.push((call.group(), VecDeque::from([index]))),
         }
     }
     for answer in 0..pairing.answers.len() {
-        let PairedAnswer { message, part, fate } = pairing.answers[answer];
+        let paired = pairing.answers[answer];
+        let (message, part, fate) = (paired.message(), paired.part(), paired.fate());
         let Kind::Answer(outline) = &draft.parts[part].kind else { continue };
         let Some(name) = outline.tool().filter(|_| fate == Fate::Orphan) else { continue };
         let Some(turns) = open.get_mut(name) else { continue };
-        let next = pairing.groups.partition_point(|group| group.messages.start <= message);
+        let next = pairing.groups.partition_point(|group| group.messages().start <= message);
         let behind = turns.partition_point(|(group, _)| *group < next);
         let waits = |turn: &(usize, VecDeque<usize>)| {
-            let call = turn.1.front().and_then(|&call| call_at(draft, pairing.calls[call].part));
+            let call = turn.1.front().and_then(|&call| call_at(draft, pairing.calls[call].part()));
             call.is_some_and(|call| call.id.is_none() || outline.id.is_none())
         };
         let before = (0..behind).rev().take(TURNS).find(|&at| waits(&turns[at]));
@@ -249,10 +250,10 @@ pub(super) fn by_name(draft: &Draft<'_>, pairing: &mut Pairing) {
 
 /// The last call of a turn that has this name, no id, and an answer.
 fn answered_in(draft: &Draft<'_>, pairing: &Pairing, group: usize, name: &str) -> Option<usize> {
-    let mut calls = pairing.groups.get(group)?.calls.clone().rev().take(TURNS);
+    let mut calls = pairing.groups.get(group)?.calls().clone().rev().take(TURNS);
     calls.find(|&call| {
-        let called = call_at(draft, pairing.calls[call].part);
-        pairing.calls[call].answer.is_some()
+        let called = call_at(draft, pairing.calls[call].part());
+        pairing.calls[call].answer().is_some()
             && called
                 .is_some_and(|called| called.id.is_none() && called.name.as_deref() == Some(name))
     })

@@ -63,9 +63,10 @@ impl<'d> Hosted<'d> {
 /// A search that the client runs is also answered by the output of a function.
 pub(super) fn searches(draft: &Draft<'_>, pairing: &mut Pairing) {
     let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, call) in pairing.calls.iter().enumerate().filter(|(_, call)| call.answer.is_none())
+    for (index, call) in
+        pairing.calls.iter().enumerate().filter(|(_, call)| call.answer().is_none())
     {
-        let Some(outline) = call_at(draft, call.part) else { continue };
+        let Some(outline) = call_at(draft, call.part()) else { continue };
         if let (Family::ToolSearch, Some(id)) = (outline.family, outline.id.as_deref()) {
             open.entry(id).or_default().push(index);
         }
@@ -75,13 +76,14 @@ pub(super) fn searches(draft: &Draft<'_>, pairing: &mut Pairing) {
     }
     for answer in 0..pairing.answers.len() {
         let paired = pairing.answers[answer];
-        if !matches!(paired.fate, Fate::Orphan | Fate::Duplicate(_)) {
+        if !matches!(paired.fate(), Fate::Orphan | Fate::Duplicate(_)) {
             continue;
         }
-        let Some((Family::Function, id)) = answer_key(draft, paired.part) else { continue };
+        let Some((Family::Function, id)) = answer_key(draft, paired.part()) else { continue };
         let Some(calls) = open.get_mut(id) else { continue };
         // The nearest one before it, else the first behind it.
-        let before = calls.iter().rposition(|&call| pairing.calls[call].message < paired.message);
+        let before =
+            calls.iter().rposition(|&call| pairing.calls[call].message() < paired.message());
         let at = before.unwrap_or(0);
         if at < calls.len() {
             let call = calls.remove(at);

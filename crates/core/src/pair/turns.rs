@@ -9,16 +9,16 @@ use crate::draft::{Draft, Layout};
 /// behind the last of them. The first ones, as long as none of their calls has its answer there, are
 /// turns of their own: what is answered late or never was not called together with the rest.
 pub(super) fn part(draft: &Draft<'_>, pairing: &mut Pairing) {
-    let whole = |group: &Group| group.messages.len() < 2;
+    let whole = |group: &Group| group.messages().len() < 2;
     if draft.layout() == Layout::Items || pairing.groups.iter().all(whole) {
         return;
     }
     let mut groups = Vec::with_capacity(pairing.groups.len());
-    for mut group in std::mem::take(&mut pairing.groups) {
-        let mut calls = group.calls.clone();
-        let mut first = group.messages.start;
-        while first + 1 < group.messages.end {
-            let own = calls.clone().take_while(|&call| pairing.calls[call].message == first);
+    for group in std::mem::take(&mut pairing.groups) {
+        let mut calls = group.calls();
+        let mut first = group.messages().start;
+        while first + 1 < group.messages().end {
+            let own = calls.clone().take_while(|&call| pairing.calls[call].message() == first);
             let own = calls.start..calls.start + own.count();
             if own.clone().any(|call| is_home(pairing, call)) {
                 break;
@@ -26,27 +26,20 @@ pub(super) fn part(draft: &Draft<'_>, pairing: &mut Pairing) {
             calls.start = own.end;
             first += 1;
             let home = first..first;
-            groups.push(Group {
-                messages: first - 1..first,
-                spill: home.clone(),
-                home,
-                calls: own,
-            });
+            groups.push(Group::new(first - 1..first, home.clone(), home, own));
         }
-        group.messages.start = first;
-        group.calls = calls;
-        groups.push(group);
+        groups.push(Group::new(first..group.messages().end, group.home(), group.spill(), calls));
     }
     for (index, group) in groups.iter().enumerate() {
-        for call in &mut pairing.calls[group.calls.clone()] {
-            call.group = index;
+        for call in &mut pairing.calls[group.calls()] {
+            call.set_group(index);
         }
     }
     pairing.groups = groups;
 }
 
 fn is_home(pairing: &Pairing, call: usize) -> bool {
-    let answer = pairing.calls[call].answer.map(|answer| pairing.answers[answer].fate);
+    let answer = pairing.calls[call].answer().map(|answer| pairing.answers[answer].fate());
     matches!(answer, Some(Fate::Home(_) | Fate::Split(_)))
 }
 
@@ -56,7 +49,7 @@ pub(crate) fn last_turn(pairing: &Pairing) -> Range<usize> {
     let mut first = pairing.groups.len();
     while let Some(before) = first.checked_sub(1).and_then(|at| pairing.groups.get(at)) {
         let next = pairing.groups.get(first);
-        if next.is_some_and(|next| before.messages.end != next.messages.start) {
+        if next.is_some_and(|next| before.messages().end != next.messages().start) {
             break;
         }
         first -= 1;

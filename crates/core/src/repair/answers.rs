@@ -26,22 +26,22 @@ pub(super) fn relocate<'a>(
     // The old slots that are quotes now.
     let mut quotes = vec![false; old.len()];
     for (answer, &verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
-        if verdict == Verdict::Stay || quotes[answer.message] {
+        if verdict == Verdict::Stay || quotes[answer.message()] {
             continue;
         }
-        let Some(slot) = old[answer.message].take() else { continue };
+        let Some(slot) = old[answer.message()].take() else { continue };
         match verdict {
             Verdict::Stay | Verdict::Remove => {}
             Verdict::Move(call) => receives.push((call, slot)),
             Verdict::Quote => {
-                old[answer.message] = Some(quote(work, slot, answer.fate));
-                quotes[answer.message] = true;
+                old[answer.message()] = Some(quote(work, slot, answer.fate()));
+                quotes[answer.message()] = true;
             }
         }
     }
     for &call in &decisions.invent {
         let paired = pairing.calls[call];
-        if let Some(outline) = call_at(draft, paired.part) {
+        if let Some(outline) = call_at(draft, paired.part()) {
             let slot = Slot::new(Role::Answer, Content::Text, vec![invented(work, outline)]);
             receives.push((call, slot));
         }
@@ -74,14 +74,14 @@ pub(super) fn relocate<'a>(
         }
         at += 1;
         // The end of a turn: here its answers belong. Those that are there keep their order.
-        while pairing.groups.get(group).is_some_and(|turn| turn.messages.end == at) {
+        while pairing.groups.get(group).is_some_and(|turn| turn.messages().end == at) {
             let turn = &pairing.groups[group];
             group += 1;
             let mut received =
-                std::iter::from_fn(|| receives.next_if(|(call, _)| *call < turn.calls.end));
+                std::iter::from_fn(|| receives.next_if(|(call, _)| *call < turn.calls().end));
             let Some(first) = received.next() else { continue };
             let mut home: Vec<(usize, Slot<'a>)> = Vec::new();
-            for index in turn.home.clone() {
+            for index in turn.home() {
                 match old[index].take() {
                     Some(quote) if quotes[index] => waiting.push(quote),
                     Some(slot) => home.push((answered(pairing, index), slot)),
@@ -97,15 +97,15 @@ pub(super) fn relocate<'a>(
             // Each message of the turn is followed by its own answers.
             if draft.layout() == Layout::Chat {
                 home.sort_by_key(|(call, _)| {
-                    pairing.calls.get(*call).map_or(usize::MAX, |it| it.message)
+                    pairing.calls.get(*call).map_or(usize::MAX, |it| it.message())
                 });
             }
             let mut home = home.into_iter().peekable();
             if draft.layout() == Layout::Chat {
-                let messages = slots.split_off(slots.len().saturating_sub(turn.messages.len()));
-                for (message, slot) in turn.messages.clone().zip(messages) {
+                let messages = slots.split_off(slots.len().saturating_sub(turn.messages().len()));
+                for (message, slot) in turn.messages().zip(messages) {
                     slots.push(slot);
-                    let own = |call: usize| pairing.calls.get(call).map(|call| call.message);
+                    let own = |call: usize| pairing.calls.get(call).map(|call| call.message());
                     while let Some((_, answer)) =
                         home.next_if(|(call, _)| own(*call) == Some(message))
                     {
@@ -114,7 +114,7 @@ pub(super) fn relocate<'a>(
                 }
             }
             slots.extend(home.map(|(_, slot)| slot));
-            at = at.max(turn.home.end);
+            at = at.max(turn.home().end);
         }
     }
     slots.append(&mut waiting);
@@ -123,10 +123,10 @@ pub(super) fn relocate<'a>(
 
 /// The call that the answer in a message answers; none is behind all of them.
 fn answered(pairing: &Pairing, message: usize) -> usize {
-    let behind = pairing.answers.partition_point(|answer| answer.message <= message);
+    let behind = pairing.answers.partition_point(|answer| answer.message() <= message);
     let last = behind.checked_sub(1).and_then(|last| pairing.answers.get(last));
-    let own = last.filter(|answer| answer.message == message);
-    own.and_then(|answer| answer.fate.call()).unwrap_or(usize::MAX)
+    let own = last.filter(|answer| answer.message() == message);
+    own.and_then(|answer| answer.fate().call()).unwrap_or(usize::MAX)
 }
 
 /// Where a turn begins: reasoning that is an item of its own belongs to the call behind it.

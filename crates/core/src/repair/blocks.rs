@@ -26,10 +26,10 @@ pub(super) fn relocate<'a>(
     let mut opened = vec![false; work.slots.len()];
     for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
         if *verdict != Verdict::Stay {
-            opened[answer.message] = true;
+            opened[answer.message()] = true;
         }
         if let Verdict::Move(call) = verdict {
-            opened[home_of(pairing, *call).unwrap_or(answer.message)] = true;
+            opened[home_of(pairing, *call).unwrap_or(answer.message())] = true;
         }
     }
     for &call in &decisions.invent {
@@ -37,14 +37,14 @@ pub(super) fn relocate<'a>(
             opened[home] = true;
         }
     }
-    for answer in pairing.answers.iter().filter(|answer| opened[answer.message]) {
-        work.open(answer.message);
+    for answer in pairing.answers.iter().filter(|answer| opened[answer.message()]) {
+        work.open(answer.message());
     }
     drop(opened);
     take(work, draft, pairing, decisions, &mut receives, &mut quotes, &mut emptied);
     for &call in &decisions.invent {
         let paired = pairing.calls[call];
-        if let Some(outline) = call_at(draft, paired.part) {
+        if let Some(outline) = call_at(draft, paired.part()) {
             receives.push((call, invented(work, outline)));
         }
     }
@@ -56,14 +56,14 @@ pub(super) fn relocate<'a>(
     }
     let mut receives = receives.into_iter().peekable();
     while let Some(&(call, _)) = receives.peek() {
-        let turn = &pairing.groups[pairing.calls[call].group];
-        let own = std::iter::from_fn(|| receives.next_if(|(call, _)| turn.calls.contains(call)));
-        if turn.home.is_empty() {
+        let turn = &pairing.groups[pairing.calls[call].group()];
+        let own = std::iter::from_fn(|| receives.next_if(|(call, _)| turn.calls().contains(call)));
+        if turn.home().is_empty() {
             let mut pieces: Vec<Piece<'a>> = own.map(|(_, piece)| piece).collect();
             pieces.shrink_to_fit();
-            fresh.push((turn.messages.end - 1, Slot::new(Role::User, Content::List, pieces)));
+            fresh.push((turn.messages().end - 1, Slot::new(Role::User, Content::List, pieces)));
         } else {
-            let home = turn.home.start;
+            let home = turn.home().start;
             let known = staying(pairing, decisions, home);
             receive(work.open(home), known, own);
             emptied[home] = false;
@@ -97,7 +97,7 @@ pub(super) fn relocate<'a>(
 
 /// The message the answer of a call belongs into.
 fn home_of(pairing: &Pairing, call: usize) -> Option<usize> {
-    let home = &pairing.groups[pairing.calls[call].group].home;
+    let home = &pairing.groups[pairing.calls[call].group()].home();
     (!home.is_empty()).then_some(home.start)
 }
 
@@ -113,15 +113,16 @@ fn take<'a>(
 ) {
     let decided = pairing.answers.iter().zip(&decisions.verdicts);
     let moving: Vec<_> = decided.filter(|(_, verdict)| **verdict != Verdict::Stay).collect();
-    for of_message in moving.chunk_by(|one, other| one.0.message == other.0.message) {
-        let at = of_message[0].0.message;
+    for of_message in moving.chunk_by(|one, other| one.0.message() == other.0.message()) {
+        let at = of_message[0].0.message();
         let first = draft.messages[at].first as usize;
         let old = std::mem::take(&mut work.slots[at].pieces);
         let assistant = work.slots[at].role.is_assistant();
         let mut kept = Vec::with_capacity(old.len());
         let mut next = of_message.iter().peekable();
         for (index, piece) in old.into_iter().enumerate() {
-            let Some((answer, verdict)) = next.next_if(|(answer, _)| answer.part == first + index)
+            let Some((answer, verdict)) =
+                next.next_if(|(answer, _)| answer.part() == first + index)
             else {
                 kept.push(piece);
                 continue;
@@ -131,12 +132,13 @@ fn take<'a>(
                 Verdict::Remove => {}
                 Verdict::Move(call) => receives.push((*call, piece)),
                 Verdict::Quote if assistant || decisions.running.is_some_and(|turn| at >= turn) => {
-                    quotes.push((at, quoted(work, piece, answer.fate)));
+                    quotes.push((at, quoted(work, piece, answer.fate())));
                 }
-                Verdict::Quote => kept.push(quoted(work, piece, answer.fate)),
+                Verdict::Quote => kept.push(quoted(work, piece, answer.fate())),
             }
         }
         let slot = &mut work.slots[at];
+        kept.shrink_to_fit();
         slot.pieces = kept;
         slot.touched = true;
         emptied[at] = slot.pieces.is_empty();
@@ -166,6 +168,7 @@ fn receive<'a>(
         pieces.push(piece);
     }
     pieces.extend(received.map(|(_, piece)| piece));
+    pieces.shrink_to_fit();
     slot.pieces = pieces;
     slot.touched = true;
 }
@@ -176,11 +179,11 @@ fn staying(
     decisions: &Decisions,
     message: usize,
 ) -> impl Iterator<Item = usize> {
-    let first = pairing.answers.partition_point(|answer| answer.message < message);
+    let first = pairing.answers.partition_point(|answer| answer.message() < message);
     let here = pairing.answers.iter().zip(&decisions.verdicts).skip(first);
-    here.take_while(move |(answer, _)| answer.message == message)
+    here.take_while(move |(answer, _)| answer.message() == message)
         .filter(|(_, verdict)| **verdict == Verdict::Stay)
-        .map(|(answer, _)| answer.fate.call().unwrap_or(usize::MAX))
+        .map(|(answer, _)| answer.fate().call().unwrap_or(usize::MAX))
 }
 
 /// Inserts new slots behind the ones they follow, and leaves out those that are empty now.

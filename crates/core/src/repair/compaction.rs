@@ -54,7 +54,7 @@ fn shrink(work: &mut Work<'_, '_>, message: usize, part: usize, text: String) {
     if let Some(answer) = piece.part.kind.answer_mut() {
         answer.output = Output::Full;
         answer.media = false;
-        piece.patch.output = Some(text.into());
+        piece.patch.set_output(NewWords::Given(text.into()));
         piece.patch.bare = true;
     }
 }

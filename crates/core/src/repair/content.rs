@@ -122,7 +122,7 @@ fn outputs(work: &mut Work<'_, '_>) {
             let Some(answer) = piece.part.kind.answer_mut() else { continue };
             if !matches!(answer.output, Output::Full | Output::Odd) {
                 answer.output = Output::Full;
-                piece.patch.output = Some(words.into());
+                piece.patch.set_output(words.into());
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
@@ -212,22 +212,22 @@ fn clean_name(profile: Profile, old: Option<&str>) -> String {
 fn answer_names(work: &mut Work<'_, '_>) {
     let (draft, pairing) = work.paired();
     for answer in &pairing.answers {
-        let Some(call) = answer.fate.call() else { continue };
-        let name = crate::pair::call_at(&draft, pairing.calls[call].part)
+        let Some(call) = answer.fate().call() else { continue };
+        let name = crate::pair::call_at(&draft, pairing.calls[call].part())
             .and_then(|call| call.name.clone());
         let Some(name) = name else { continue };
-        let index = answer.part - draft.messages[answer.message].first as usize;
-        let Kind::Answer(outline) = &draft.parts[answer.part].kind else { continue };
+        let index = answer.part() - draft.messages[answer.message()].first as usize;
+        let Kind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
         if outline.tool() == Some(&name) {
             continue;
         }
-        let Some(piece) = work.touch(answer.message).pieces.get_mut(index) else { continue };
+        let Some(piece) = work.touch(answer.message()).pieces.get_mut(index) else { continue };
         let Some(outline) = piece.part.kind.answer_mut() else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         outline.name = Some(Box::new(name.clone()));
         piece.patch.name = true;
         let note = format!("the answer takes its call's name {}", shown(Some(&name)));
-        work.note(107, Strategy::Rename, answer.message, ids, note);
+        work.note(107, Strategy::Rename, answer.message(), ids, note);
     }
 }
 

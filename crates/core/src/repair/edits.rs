@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use super::Edit;
-use crate::report::{EditCounts, LISTED, ListBudget, shorten, weight};
+use crate::report::{EditCounts, ListBudget, shorten, weight};
 
 /// Steps of a repair, in order. As a slice it holds the first steps of each rule; `len` and
 /// `counts` know all of them.
@@ -40,14 +40,14 @@ impl EditLog {
 
     /// Whether another step of a rule would be listed.
     pub(super) fn lists(&self, code: u16) -> bool {
-        self.counts.of(code) < LISTED
+        self.budget.has_room(self.counts.of(code))
     }
 
     /// Counts a step, and lists it if it is one of the first of its rule.
     pub(super) fn push(&mut self, mut edit: Edit) {
         let before = self.counts.of(edit.code);
         self.counts.add(edit.code, edit.strategy, 1);
-        if before >= LISTED {
+        if !self.budget.has_room(before) {
             return;
         }
         shorten(&mut edit.note, &mut edit.ids);

@@ -33,8 +33,8 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     let mut renamed: Vec<(usize, u16, Option<Arc<str>>)> = Vec::new();
     for group in &pairing.groups {
         let mut in_turn: HashMap<(Family, &str), usize> = HashMap::new();
-        for index in group.calls.clone() {
-            let Some(call) = call_at(&draft, pairing.calls[index].part) else { continue };
+        for index in group.calls() {
+            let Some(call) = call_at(&draft, pairing.calls[index].part()) else { continue };
             // Where an id may stand once in a history, no other family may have it either.
             let family = if reused { Family::Function } else { call.family };
             let Some(old) = call.id.as_deref() else {
@@ -73,7 +73,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     if missing {
         let done: HashSet<usize> = renamed.iter().map(|(index, ..)| *index).collect();
         for index in nameless_answers(&draft, &pairing) {
-            let call = call_at(&draft, pairing.calls[index].part);
+            let call = call_at(&draft, pairing.calls[index].part());
             if call.is_some_and(|call| call.id.is_some()) && !done.contains(&index) {
                 renamed.push((index, 204, None));
             }
@@ -83,24 +83,24 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
     renamed.shrink_to_fit();
     for (index, code, new) in renamed {
         let call = pairing.calls[index];
-        let own = call_at(&draft, call.part).and_then(|call| call.id.as_deref());
+        let own = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let Some(id) = new.as_deref().or(own).map(str::to_owned) else { continue };
-        set(work, call.message, call.part - draft.messages[call.message].first as usize, &id);
-        let answer = call.answer.map(|answer| pairing.answers[answer]);
+        set(work, call.message(), call.part() - draft.messages[call.message()].first as usize, &id);
+        let answer = call.answer().map(|answer| pairing.answers[answer]);
         // Where ids may be missing, one that is missing stays so.
         let named = |part: usize| match &draft.parts[part].kind {
             Kind::Answer(answer) => answer.id.is_some(),
             _ => false,
         };
-        if let Some(answer) = answer.filter(|answer| missing || named(answer.part)) {
+        if let Some(answer) = answer.filter(|answer| missing || named(answer.part())) {
             set(
                 work,
-                answer.message,
-                answer.part - draft.messages[answer.message].first as usize,
+                answer.message(),
+                answer.part() - draft.messages[answer.message()].first as usize,
                 &id,
             );
         }
-        let old = call_at(&draft, call.part).and_then(|call| call.id.as_deref());
+        let old = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let note = match old {
             Some(old) if old == id => format!("the answer to {} takes its id", shown(Some(old))),
             Some(old) => format!("id {} becomes `{id}` on call and answer", shown(Some(old))),
@@ -112,18 +112,18 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
             .into_iter()
             .chain([id.clone()])
             .collect();
-        work.note(code, Strategy::Rename, call.message, ids, note);
+        work.note(code, Strategy::Rename, call.message(), ids, note);
     }
 }
 
 /// Calls with an id whose answer has none.
 fn nameless_answers(draft: &Draft<'_>, pairing: &Pairing) -> Vec<usize> {
     let answers = pairing.answers.iter();
-    let nameless = answers.filter(|answer| match &draft.parts[answer.part].kind {
+    let nameless = answers.filter(|answer| match &draft.parts[answer.part()].kind {
         Kind::Answer(outline) => outline.id.is_none(),
         _ => false,
     });
-    nameless.filter_map(|answer| answer.fate.call()).collect()
+    nameless.filter_map(|answer| answer.fate().call()).collect()
 }
 
 fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {

@@ -1,6 +1,6 @@
 //! Media in answers, for providers whose answers are text only.
 
-use super::{PatchCell, Piece, QuotedAnswer, Slot, Source, sources::QuoteReason, work::Work};
+use super::{Patch, Piece, QuotedAnswer, Slot, Source, sources::QuoteReason, work::Work};
 use crate::{
     check::frontier,
     draft::{Content, Kind, Part, Role},
@@ -14,9 +14,10 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
     let pointer = placeholder::media_pointer(language);
     let (draft, pairing) = work.paired();
     let running = frontier(&draft, &pairing, work.policy().tail);
-    let live = running.clone().any(|call| pairing.calls[call].answer.is_none());
+    let live = running.clone().any(|call| pairing.calls[call].answer().is_none());
     // Nothing may be said behind a turn whose calls are still running.
-    let end = pairing.groups.last().filter(|_| live).map_or(usize::MAX, |group| group.messages.end);
+    let end =
+        pairing.groups.last().filter(|_| live).map_or(usize::MAX, |group| group.messages().end);
     let mut at = 0;
     while at < work.slots.len().min(end) {
         let run = work.slots[at..].iter().take_while(|slot| slot.role == Role::Answer).count();
@@ -33,13 +34,13 @@ pub(super) fn carry(work: &mut Work<'_, '_>) {
                 if let Some(answer) = piece.part.kind.answer_mut() {
                     answer.media = false;
                 }
-                piece.patch.pointer = Some(pointer);
+                piece.patch.set_pointer(pointer);
                 carried.push((
                     index,
                     Piece {
                         part: Part { span: piece.part.span, kind: Kind::Media },
                         source: Source::Media(media),
-                        patch: PatchCell::default(),
+                        patch: Patch::default(),
                     },
                 ));
                 slot.touched = true;

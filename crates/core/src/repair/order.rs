@@ -37,7 +37,7 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
 fn answers_first(slot: &mut Slot<'_>) {
     let (answers, rest): (Vec<_>, Vec<_>) =
         std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-    slot.pieces = answers.into_iter().chain(rest).collect();
+    slot.pieces = snug(answers.into_iter().chain(rest).collect());
 }
 
 fn text_first(slot: &mut Slot<'_>) {
@@ -47,6 +47,13 @@ fn text_first(slot: &mut Slot<'_>) {
     let (texts, rest): (Vec<_>, Vec<_>) = behind.into_iter().partition(is_text);
     slot.pieces.extend(texts);
     slot.pieces.extend(rest);
+    slot.pieces.shrink_to_fit();
+}
+
+/// Pieces without room for more: there may be as many lists of them as messages.
+fn snug(mut pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
+    pieces.shrink_to_fit();
+    pieces
 }
 
 /// Answers and other content part ways; the bridge between them is put in with the roles.
@@ -62,13 +69,13 @@ fn part_answers(work: &mut Work<'_, '_>) {
         slot.open(work.input);
         let (answers, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-        slot.pieces = answers;
+        slot.pieces = snug(answers);
         slot.touched = true;
         let ids = slot.ids();
         work.slots.push(slot);
         let at = work.slots.len() - 1;
         work.note(310, Strategy::Split, at, ids, "answers stand alone in their message".to_owned());
-        work.slots.push(Slot::new(Role::User, Content::List, rest));
+        work.slots.push(Slot::new(Role::User, Content::List, snug(rest)));
     }
 }
 
@@ -76,7 +83,7 @@ fn part_answers(work: &mut Work<'_, '_>) {
 fn split_rounds(work: &mut Work<'_, '_>) {
     let (draft, pairing) = work.paired();
     // A turn of several messages is put together (or apart) first.
-    let many = |group: &Group| group.messages.len() > 1 && group.calls.len() > MOST;
+    let many = |group: &Group| group.messages().len() > 1 && group.calls().len() > MOST;
     if pairing.groups.iter().any(many) {
         return turns::join_turns(work);
     }
@@ -86,11 +93,11 @@ fn split_rounds(work: &mut Work<'_, '_>) {
     let mut group = 0;
     let mut at = 0;
     while at < old.len() {
-        while pairing.groups.get(group).is_some_and(|turn| turn.messages.start < at) {
+        while pairing.groups.get(group).is_some_and(|turn| turn.messages().start < at) {
             group += 1;
         }
         let turn = pairing.groups.get(group).filter(|turn| {
-            turn.messages.start == at && turn.messages.len() == 1 && turn.calls.len() > MOST
+            turn.messages().start == at && turn.messages().len() == 1 && turn.calls().len() > MOST
         });
         let Some(turn) = turn else {
             work.slots.extend(old[at].take());
@@ -101,12 +108,12 @@ fn split_rounds(work: &mut Work<'_, '_>) {
         slot.open(work.input);
         let (calls, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_call);
-        slot.pieces = rest;
+        slot.pieces = snug(rest);
         slot.touched = true;
         let place = work.slots.len();
-        let mut answers = Answers::take(work.input, &mut old, turn.home.clone(), chat);
+        let mut answers = Answers::take(work.input, &mut old, turn.home(), chat);
         let mut calls = calls.into_iter();
-        let mut index = turn.calls.start;
+        let mut index = turn.calls().start;
         let mut round = Some(slot);
         loop {
             let some: Vec<_> = calls.by_ref().take(MOST).collect();
@@ -124,17 +131,18 @@ fn split_rounds(work: &mut Work<'_, '_>) {
                 }
                 fresh
             });
+            message.pieces.reserve_exact(some.len());
             message.pieces.extend(some);
             work.slots.push(message);
             let parts: Vec<usize> = ids
                 .iter()
-                .filter_map(|&call| pairing.calls[call].answer)
-                .map(|answer| pairing.answers[answer].part)
+                .filter_map(|&call| pairing.calls[call].answer())
+                .map(|answer| pairing.answers[answer].part())
                 .collect();
             work.slots.extend(answers.round(&draft, &parts));
         }
-        let count = turn.calls.len();
-        let first = call_at(&draft, pairing.calls[turn.calls.start].part);
+        let count = turn.calls().len();
+        let first = call_at(&draft, pairing.calls[turn.calls().start].part());
         let ids =
             first.and_then(|call| call.id.as_deref().map(str::to_owned)).into_iter().collect();
         work.slots.extend(answers.rest());
@@ -145,7 +153,7 @@ fn split_rounds(work: &mut Work<'_, '_>) {
             ids,
             format!("{count} calls are split into rounds of at most {MOST}"),
         );
-        at = turn.home.end.max(at + 1);
+        at = turn.home().end.max(at + 1);
     }
 }
 
@@ -192,7 +200,7 @@ impl<'a> Answers<'a> {
             .iter()
             .filter_map(|&part| self.pieces.get_mut(part.checked_sub(first)?)?.take())
             .collect();
-        vec![Slot::new(Role::User, Content::List, pieces)]
+        vec![Slot::new(Role::User, Content::List, snug(pieces))]
     }
 
     /// What no round asked for.

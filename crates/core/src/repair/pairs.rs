@@ -4,7 +4,7 @@
 //! the decisions out.
 
 use super::{
-    PatchCell, Piece, QuotedAnswer, Source, answers, blocks, sources::QuoteReason, work::Work,
+    Patch, Piece, QuotedAnswer, Source, answers, blocks, sources::QuoteReason, work::Work,
 };
 use crate::{
     check::{frontier, shown},
@@ -74,26 +74,26 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
         Orphans::Quote => Verdict::Quote,
         Orphans::Drop => Verdict::Remove,
     };
-    let verdict = |answer: &crate::pair::PairedAnswer| match answer.fate {
+    let verdict = |answer: &crate::pair::PairedAnswer| match answer.fate() {
         Fate::Apart(call) if displaced && !anywhere => Verdict::Move(call),
         Fate::Early(call) if displaced => Verdict::Move(call),
         Fate::Split(call) if split => Verdict::Move(call),
         Fate::Misplaced(call) if misplaced => Verdict::Move(call),
         Fate::Duplicate(call) if duplicates => {
-            if says_nothing_new(draft, pairing, answer.part, call) {
+            if says_nothing_new(draft, pairing, answer.part(), call) {
                 Verdict::Remove
             } else {
                 extra
             }
         }
         Fate::Orphan | Fate::Duplicate(_)
-            if misplaced && draft.messages[answer.message].role.is_assistant() =>
+            if misplaced && draft.messages[answer.message()].role.is_assistant() =>
         {
             extra
         }
         Fate::Orphan if orphans => {
             // Something has to be left.
-            if is_invented(draft, answer.part) && draft.messages.len() > 1 {
+            if is_invented(draft, answer.part()) && draft.messages.len() > 1 {
                 Verdict::Remove
             } else {
                 extra
@@ -102,21 +102,21 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
         _ => Verdict::Stay,
     };
     let running = frontier(draft, pairing, work.policy().tail);
-    let open = |&call: &usize| pairing.calls[call].answer.is_none() && !running.contains(&call);
+    let open = |&call: &usize| pairing.calls[call].answer().is_none() && !running.contains(&call);
     let invent = if work.wants(101) && work.policy().unanswered == Unanswered::Answer {
         (0..pairing.calls.len()).filter(open).collect()
     } else {
         Vec::new()
     };
-    let live = running.clone().any(|call| pairing.calls[call].answer.is_none());
+    let live = running.clone().any(|call| pairing.calls[call].answer().is_none());
     let turn = pairing.groups.get(last_turn(pairing).start).filter(|_| live);
-    let turn = turn.map(|group| group.messages.start);
+    let turn = turn.map(|group| group.messages().start);
     Decisions { verdicts: pairing.answers.iter().map(verdict).collect(), invent, running: turn }
 }
 
 fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decisions: &Decisions) {
     for (answer, verdict) in pairing.answers.iter().zip(&decisions.verdicts) {
-        let id = match &draft.parts[answer.part].kind {
+        let id = match &draft.parts[answer.part()].kind {
             Kind::Answer(answer) => answer.id.as_deref(),
             _ => None,
         };
@@ -124,7 +124,7 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
         let (strategy, note) = match verdict {
             Verdict::Stay => continue,
             Verdict::Move(_) => {
-                let strategy = match answer.fate {
+                let strategy = match answer.fate() {
                     Fate::Split(_) => Strategy::Merge,
                     _ => Strategy::Recover,
                 };
@@ -133,7 +133,7 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
             Verdict::Quote => (Strategy::Quote, format!("answer {name} is kept as user text")),
             Verdict::Remove => (Strategy::Drop, removed(draft, answer, &name)),
         };
-        let code = match answer.fate {
+        let code = match answer.fate() {
             Fate::Split(_) => 105,
             Fate::Misplaced(_) => 304,
             Fate::Apart(_) | Fate::Early(_) | Fate::Home(_) => 103,
@@ -143,26 +143,26 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
         work.note(
             code,
             strategy,
-            answer.message,
+            answer.message(),
             id.map(str::to_owned).into_iter().collect(),
             note,
         );
     }
     for &call in &decisions.invent {
         let paired = pairing.calls[call];
-        let Some(outline) = call_at(draft, paired.part) else { continue };
+        let Some(outline) = call_at(draft, paired.part()) else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         let note = format!("call {} gets a placeholder answer", shown(outline.id.as_deref()));
-        work.note(101, Strategy::Synthesize, paired.message, ids, note);
+        work.note(101, Strategy::Synthesize, paired.message(), ids, note);
     }
 }
 
 fn removed(draft: &Draft<'_>, answer: &PairedAnswer, name: &str) -> String {
-    match answer.fate {
-        Fate::Duplicate(_) if is_invented(draft, answer.part) => {
+    match answer.fate() {
+        Fate::Duplicate(_) if is_invented(draft, answer.part()) => {
             format!("placeholder answer {name} is removed: there is another answer")
         }
-        Fate::Duplicate(_) if is_hollow(draft, answer.part) => {
+        Fate::Duplicate(_) if is_hollow(draft, answer.part()) => {
             format!("empty answer {name} is removed: there is another answer")
         }
         Fate::Duplicate(_) => format!("second answer {name} is removed"),
@@ -178,8 +178,8 @@ fn drop_unanswered(work: &mut Work<'_, '_>) {
     let policy = work.policy().unanswered;
     let mut dead = vec![false; pairing.calls.len()];
     for (index, call) in pairing.calls.iter().enumerate() {
-        let Some(outline) = call_at(&draft, call.part) else { continue };
-        let unanswered = call.answer.is_none() && !running.contains(&index);
+        let Some(outline) = call_at(&draft, call.part()) else { continue };
+        let unanswered = call.answer().is_none() && !running.contains(&index);
         dead[index] = unanswered && (policy != Unanswered::Answer || !outline.family.takes_words());
     }
     if !dead.contains(&true) {
@@ -198,20 +198,20 @@ fn drop_unanswered(work: &mut Work<'_, '_>) {
 /// messages.
 fn whole_turns(draft: &Draft<'_>, pairing: &Pairing, dead: &mut [bool], gone: &mut [bool]) {
     for (index, call) in pairing.calls.iter().enumerate() {
-        if !dead[index] || gone[call.message] {
+        if !dead[index] || gone[call.message()] {
             continue;
         }
         if draft.layout() == Layout::Items {
-            let end = pairing.groups[call.group].messages.end;
-            let before = draft.messages[..call.message].iter().rev();
-            let start = call.message - before.take_while(|m| m.role.is_assistant()).count();
+            let end = pairing.groups[call.group()].messages().end;
+            let before = draft.messages[..call.message()].iter().rev();
+            let start = call.message() - before.take_while(|m| m.role.is_assistant()).count();
             gone[start..end].iter_mut().for_each(|slot| *slot = true);
         } else {
-            gone[call.message] = true;
+            gone[call.message()] = true;
         }
     }
     for (index, call) in pairing.calls.iter().enumerate() {
-        dead[index] |= gone[call.message];
+        dead[index] |= gone[call.message()];
     }
 }
 
@@ -225,22 +225,22 @@ fn remove_calls(
     // Parts to remove: dead calls, and the answers they had.
     let mut parts = vec![false; draft.parts.len()];
     for (index, call) in pairing.calls.iter().enumerate().filter(|(index, _)| dead[*index]) {
-        parts[call.part] = true;
-        let id = call_at(draft, call.part).and_then(|call| call.id.as_deref());
+        parts[call.part()] = true;
+        let id = call_at(draft, call.part()).and_then(|call| call.id.as_deref());
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
-        let with = if gone[call.message] { " with its whole message" } else { "" };
-        let family = call_at(draft, call.part).map(|call| call.family);
+        let with = if gone[call.message()] { " with its whole message" } else { "" };
+        let family = call_at(draft, call.part()).map(|call| call.family);
         let why = if family.is_some_and(|family| !family.takes_words()) {
             ": no words can stand in for its answer"
         } else {
             ""
         };
         let note = format!("call {} is removed{with}{why}", shown(id));
-        work.note(101, Strategy::Drop, call.message, ids.clone(), note);
-        if let Some(answer) = pairing.calls[index].answer.map(|answer| pairing.answers[answer]) {
-            parts[answer.part] = true;
+        work.note(101, Strategy::Drop, call.message(), ids.clone(), note);
+        if let Some(answer) = pairing.calls[index].answer().map(|answer| pairing.answers[answer]) {
+            parts[answer.part()] = true;
             let note = format!("answer {} goes with its call", shown(id));
-            work.note(101, Strategy::Drop, answer.message, ids, note);
+            work.note(101, Strategy::Drop, answer.message(), ids, note);
         }
     }
     for at in 0..work.slots.len() {
@@ -287,7 +287,7 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
             }),
         },
         source: Source::Words(placeholder::words(missing, work.policy().language).into()),
-        patch: PatchCell::default(),
+        patch: Patch::default(),
     }
 }
 
@@ -306,6 +306,6 @@ pub(super) fn quoted<'a>(work: &Work<'_, 'a>, piece: Piece<'a>, fate: Fate) -> P
     Piece {
         part: Part { span: piece.part.span, kind: Kind::Text(Text::Full) },
         source,
-        patch: PatchCell::default(),
+        patch: Patch::default(),
     }
 }

@@ -1,6 +1,6 @@
 //! Reasoning that is detached, missing, or not signed.
 
-use super::{PatchCell, Piece, Source, content::places, work::Work};
+use super::{Patch, Piece, Source, content::places, work::Work};
 use crate::{
     draft::{Kind, Layout, Part, Seal, Wire},
     report::Strategy,
@@ -68,7 +68,7 @@ fn missing(work: &mut Work<'_, '_>) {
                     Piece {
                         part: Part { span: Span::NOWHERE, kind: Kind::Reasoning(Seal::Plain) },
                         source: Source::Words("".into()),
-                        patch: PatchCell::default(),
+                        patch: Patch::default(),
                     },
                 );
                 let note = "an empty `reasoning_content` is put in".to_owned();

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_becomes_of_a_message_stays_small() {
         assert!(size_of::<Source<'_>>() <= 24);
-        assert!(size_of::<Piece<'_>>() <= 56);
+        assert!(size_of::<Piece<'_>>() <= 64);
         assert!(size_of::<Slot<'_>>() <= 48);
     }
 }

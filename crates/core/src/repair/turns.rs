@@ -49,53 +49,53 @@ pub(super) fn join_turns(work: &mut Work<'_, '_>) {
     if draft.layout() == Layout::Items {
         return part_items(work, &draft, &pairing);
     }
-    if !pairing.groups.iter().any(|group| group.messages.len() > 1) {
+    if !pairing.groups.iter().any(|group| group.messages().len() > 1) {
         return;
     }
     let mut old: Vec<Option<Slot<'_>>> =
         std::mem::take(&mut work.slots).into_iter().map(Some).collect();
     let mut next = 0;
-    for group in pairing.groups.iter().filter(|group| group.messages.len() > 1) {
-        work.slots.extend(old[next..group.messages.start].iter_mut().filter_map(Option::take));
-        let ids: Vec<String> = pairing.calls[group.calls.clone()]
+    for group in pairing.groups.iter().filter(|group| group.messages().len() > 1) {
+        work.slots.extend(old[next..group.messages().start].iter_mut().filter_map(Option::take));
+        let ids: Vec<String> = pairing.calls[group.calls()]
             .iter()
-            .filter_map(|call| call_at(&draft, call.part)?.id.as_deref().map(str::to_owned))
+            .filter_map(|call| call_at(&draft, call.part())?.id.as_deref().map(str::to_owned))
             .collect();
-        next = group.messages.end;
+        next = group.messages().end;
         // Calls that are still running have no answers to put between the messages.
-        let calls = pairing.calls[group.calls.clone()].iter();
+        let calls = pairing.calls[group.calls()].iter();
         let answered: HashSet<usize> =
-            calls.filter(|call| call.answer.is_some()).map(|call| call.message).collect();
-        let running = group.messages.clone().rev().skip(1).any(|at| !answered.contains(&at));
+            calls.filter(|call| call.answer().is_some()).map(|call| call.message()).collect();
+        let running = group.messages().rev().skip(1).any(|at| !answered.contains(&at));
         let place = work.slots.len();
         let joins = draft.layout() == Layout::Blocks || running;
         if joins {
-            let mut whole = old[group.messages.start].take();
-            for at in group.messages.clone().skip(1) {
+            let mut whole = old[group.messages().start].take();
+            for at in group.messages().skip(1) {
                 if let (Some(whole), Some(other)) = (whole.as_mut(), old[at].take()) {
                     merge(work.input, whole, other);
                 }
             }
             work.slots.extend(whole);
         } else {
-            next = group.home.end.max(next);
+            next = group.home().end.max(next);
             // Answers by the message of their call.
-            let mut answers: Vec<Vec<usize>> = vec![Vec::new(); group.messages.len()];
-            for call in &pairing.calls[group.calls.clone()] {
-                if let Some(answer) = call.answer {
-                    let at = pairing.answers[answer].message;
-                    if group.home.contains(&at) {
-                        answers[call.message - group.messages.start].push(at);
+            let mut answers: Vec<Vec<usize>> = vec![Vec::new(); group.messages().len()];
+            for call in &pairing.calls[group.calls()] {
+                if let Some(answer) = call.answer() {
+                    let at = pairing.answers[answer].message();
+                    if group.home().contains(&at) {
+                        answers[call.message() - group.messages().start].push(at);
                     }
                 }
             }
-            for (at, own) in group.messages.clone().zip(answers) {
+            for (at, own) in group.messages().zip(answers) {
                 work.slots.extend(old[at].take());
                 let mut own = own;
                 own.sort_unstable();
                 work.slots.extend(own.into_iter().filter_map(|at| old[at].take()));
             }
-            work.slots.extend(old[group.home.clone()].iter_mut().filter_map(Option::take));
+            work.slots.extend(old[group.home()].iter_mut().filter_map(Option::take));
         }
         let (strategy, note) = if joins {
             (Strategy::Merge, "the messages of the turn are joined")
@@ -113,14 +113,14 @@ fn part_items<'a>(work: &mut Work<'_, 'a>, draft: &Draft<'a>, pairing: &Pairing)
         std::mem::take(&mut work.slots).into_iter().map(Some).collect();
     let mut next = 0;
     for group in &pairing.groups {
-        let mut calls = pairing.calls[group.calls.clone()].iter().peekable();
+        let mut calls = pairing.calls[group.calls()].iter().peekable();
         for cut in split_turn::cuts(draft, pairing, group) {
             work.slots.extend(old[next..cut].iter_mut().filter_map(Option::take));
             next = cut;
             let mut answers = Vec::new();
-            while let Some(call) = calls.next_if(|call| call.message < cut) {
-                let at = call.answer.map(|answer| pairing.answers[answer].message);
-                answers.extend(at.filter(|at| group.home.contains(at)));
+            while let Some(call) = calls.next_if(|call| call.message() < cut) {
+                let at = call.answer().map(|answer| pairing.answers[answer].message());
+                answers.extend(at.filter(|at| group.home().contains(at)));
             }
             answers.sort_unstable();
             let ids: Vec<String> = answers
@@ -144,6 +144,10 @@ fn part_items<'a>(work: &mut Work<'_, 'a>, draft: &Draft<'a>, pairing: &Pairing)
 fn merge<'a>(input: &Draft<'a>, into: &mut Slot<'a>, mut from: Slot<'a>) {
     into.open(input);
     from.open(input);
+    // Two messages of one block each are common; room for four would be the larger half of them.
+    if into.pieces.capacity() - into.pieces.len() < from.pieces.len() {
+        into.pieces.reserve_exact(from.pieces.len().max(into.pieces.len() / 2));
+    }
     into.pieces.extend(from.pieces);
     into.content = Content::List;
     let unbound = into.marks.has(Marks::UNBOUND) && from.marks.has(Marks::UNBOUND);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{BodyEdits, Edit, NewWords, PatchCell, Piece, Slot, Source, edits::EditLog};
+use super::{BodyEdits, Edit, NewWords, Patch, Piece, Slot, Source, edits::EditLog};
 use crate::{
     check::Question,
     draft::{Builder, Content, Draft, Kind, Layout, Marks, Message, Part, Role, Text},
@@ -180,7 +180,7 @@ impl<'w, 'a> Work<'w, 'a> {
 
 impl<'a> Piece<'a> {
     pub(super) fn kept(part: Part<'a>) -> Piece<'a> {
-        Piece { part, source: Source::Kept, patch: PatchCell::default() }
+        Piece { part, source: Source::Kept, patch: Patch::default() }
     }
 
     /// Invented text.
@@ -190,7 +190,7 @@ impl<'a> Piece<'a> {
         Piece {
             part: Part { span: Span::NOWHERE, kind },
             source: Source::Words(text),
-            patch: PatchCell::default(),
+            patch: Patch::default(),
         }
     }
 

@@ -140,16 +140,33 @@ impl EditCounts {
     }
 }
 
-/// How much text a list holds so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct ListBudget(usize);
+/// How much text a list holds so far, and how many entries of one rule it takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ListBudget {
+    bytes: usize,
+    each: usize,
+}
+
+impl Default for ListBudget {
+    fn default() -> ListBudget {
+        ListBudget { bytes: 0, each: LISTED }
+    }
+}
 
 impl ListBudget {
+    /// Lists the first entry of each rule only.
+    pub(crate) const FIRST: ListBudget = ListBudget { bytes: 0, each: 1 };
+
+    /// Whether there is room for another entry of a rule that has so many.
+    pub(crate) fn has_room(self, before: usize) -> bool {
+        before < self.each
+    }
+
     /// Whether an entry is listed; the first of a rule always is.
     pub(crate) fn takes(&mut self, first: bool, bytes: usize) -> bool {
-        let takes = first || self.0 + bytes <= BYTES;
+        let takes = first || self.bytes + bytes <= BYTES;
         if takes {
-            self.0 += bytes;
+            self.bytes += bytes;
         }
         takes
     }
@@ -158,10 +175,9 @@ impl ListBudget {
 /// Cuts what one entry says to a length that people and programs can use.
 pub(crate) fn shorten(sentence: &mut String, ids: &mut Vec<String>) {
     cut(sentence, SENTENCE);
-    if ids.len() > IDS {
-        ids.truncate(IDS);
-        ids.shrink_to_fit();
-    }
+    ids.truncate(IDS);
+    // Lists hold thousands of entries; a list of one id that has room for four takes most of one.
+    ids.shrink_to_fit();
     ids.iter_mut().for_each(|id| cut(id, ID));
 }
 

@@ -34,7 +34,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let anywhere = view.layout() == Layout::Items
         && !matches!(view.profile(), Profile::Deepseek | Profile::Strict);
     for paired in &view.pairing.answers {
-        let (call, where_) = match paired.fate {
+        let (call, where_) = match paired.fate() {
             Fate::Early(call) => (call, "stands before its call"),
             Fate::Apart(call) if !anywhere => (call, "stands apart from its call"),
             _ => continue,

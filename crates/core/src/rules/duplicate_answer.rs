@@ -34,11 +34,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        let Fate::Duplicate(call) = paired.fate else { continue };
+        let Fate::Duplicate(call) = paired.fate() else { continue };
         let kept = view.question.policy.orphans == Orphans::Quote
-            && !says_nothing_new(view.draft, view.pairing, paired.part, call);
-        let first = view.pairing.calls[call].answer.map(|first| view.pairing.answers[first].part);
-        let replaces = first.is_some_and(|first| replaces(view.draft, first, paired.part));
+            && !says_nothing_new(view.draft, view.pairing, paired.part(), call);
+        let first =
+            view.pairing.calls[call].answer().map(|first| view.pairing.answers[first].part());
+        let replaces = first.is_some_and(|first| replaces(view.draft, first, paired.part()));
         let fix = Fix::safe(match (replaces, kept) {
             (true, _) => Strategy::Recover,
             (false, true) => Strategy::Quote,

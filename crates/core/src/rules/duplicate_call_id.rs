@@ -31,19 +31,19 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for group in &view.pairing.groups {
-        if group.calls.len() < 2 {
+        if group.calls().len() < 2 {
             continue;
         }
-        let calls = &view.pairing.calls[group.calls.clone()];
+        let calls = &view.pairing.calls[group.calls()];
         // Few calls: looking at each pair is cheaper than a table.
         let small = calls.len() <= 8;
         let mut seen = HashSet::new();
         for (index, paired) in calls.iter().enumerate() {
-            let Some(call) = call_at(view.draft, paired.part) else { continue };
+            let Some(call) = call_at(view.draft, paired.part()) else { continue };
             let Some(id) = call.id.as_deref() else { continue };
             let repeated = if small {
                 calls[..index].iter().any(|earlier| {
-                    call_at(view.draft, earlier.part).is_some_and(|other| {
+                    call_at(view.draft, earlier.part()).is_some_and(|other| {
                         other.id.as_deref() == Some(id) && other.family == call.family
                     })
                 })
@@ -53,8 +53,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             if repeated {
                 let text = format!("id {} is used twice in one turn", shown(Some(id)));
                 notes.call(
-                    paired.message,
-                    &view.draft.parts[paired.part],
+                    paired.message(),
+                    &view.draft.parts[paired.part()],
                     call,
                     text,
                     Fix::safe(Strategy::Rename),

@@ -31,13 +31,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
+        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         if !is_refused(view, answer) {
             continue;
         }
         let text = format!("answer {} has no content", shown(answer.id.as_deref()));
-        let span = view.draft.parts[paired.part].span;
-        let finding = notes.add(paired.message, span, text, Fix::safe(Strategy::Recode));
+        let span = view.draft.parts[paired.part()].span;
+        let finding = notes.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     }
 }

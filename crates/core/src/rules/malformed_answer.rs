@@ -37,13 +37,13 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         profile => profile == Profile::of(wire),
     };
     for paired in view.pairing.answers.iter().filter(|_| owner) {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
+        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         if answer.output != Output::Odd {
             continue;
         }
         let text = format!("answer {} has content of a wrong type", shown(answer.id.as_deref()));
-        let span = view.draft.parts[paired.part].span;
-        let finding = notes.add(paired.message, span, text, Fix::safe(Strategy::Recode));
+        let span = view.draft.parts[paired.part()].span;
+        let finding = notes.add(paired.message(), span, text, Fix::safe(Strategy::Recode));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     }
 }

@@ -22,16 +22,17 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     // A turn whose calls are still running is not sent yet, and nothing can follow it now.
     let running = view.frontier();
-    let live = running.clone().any(|call| view.pairing.calls[call].answer.is_none());
+    let live = running.clone().any(|call| view.pairing.calls[call].answer().is_none());
     for paired in &view.pairing.answers {
-        if live && paired.fate.call().is_some_and(|call| running.contains(&call)) {
+        if live && paired.fate().call().is_some_and(|call| running.contains(&call)) {
             continue;
         }
-        let part = &view.draft.parts[paired.part];
+        let part = &view.draft.parts[paired.part()];
         let Kind::Answer(answer) = &part.kind else { continue };
         if answer.media {
             let text = format!("answer {} holds more than text", shown(answer.id.as_deref()));
-            let finding = notes.add(paired.message, part.span, text, Fix::safe(Strategy::Reorder));
+            let finding =
+                notes.add(paired.message(), part.span, text, Fix::safe(Strategy::Reorder));
             finding.ids.extend(answer.id.as_deref().map(str::to_owned));
         }
     }

@@ -59,8 +59,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
 
 /// An answer with a call goes home; another is told as user text.
 fn answer(view: &View<'_, '_>, part: usize) -> Strategy {
-    let at = view.pairing.answers.binary_search_by_key(&part, |answer| answer.part);
-    let known = at.is_ok_and(|at| view.pairing.answers[at].fate.call().is_some());
+    let at = view.pairing.answers.binary_search_by_key(&part, |answer| answer.part());
+    let known = at.is_ok_and(|at| view.pairing.answers[at].fate().call().is_some());
     match (known, view.question.policy.orphans) {
         (true, _) => Strategy::Recover,
         (false, Orphans::Quote) => Strategy::Quote,

@@ -42,9 +42,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         notes.call(at, part, call, text, Fix::safe(Strategy::Rename));
     }
     for paired in &view.pairing.answers {
-        let Some(call) = paired.fate.call() else { continue };
-        let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
-        let asked = call_at(view.draft, view.pairing.calls[call].part);
+        let Some(call) = paired.fate().call() else { continue };
+        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let asked = call_at(view.draft, view.pairing.calls[call].part());
         if answer.id.is_none() && asked.is_some_and(|call| call.id.is_some()) {
             pairs::note(
                 view,

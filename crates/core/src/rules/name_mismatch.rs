@@ -28,9 +28,9 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
         return;
     }
     for paired in &view.pairing.answers {
-        let Some(call) = paired.fate.call() else { continue };
-        let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
-        let Some(asked) = call_at(view.draft, view.pairing.calls[call].part) else { continue };
+        let Some(call) = paired.fate().call() else { continue };
+        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
+        let Some(asked) = call_at(view.draft, view.pairing.calls[call].part()) else { continue };
         if answer.tool() == asked.name.as_deref() {
             continue;
         }

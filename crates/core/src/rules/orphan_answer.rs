@@ -32,15 +32,15 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     if view.draft.body.stateful {
         return; // The call may lie on the server.
     }
-    for paired in view.pairing.answers.iter().filter(|paired| paired.fate == Fate::Orphan) {
-        let Kind::Answer(answer) = &view.draft.parts[paired.part].kind else { continue };
+    for paired in view.pairing.answers.iter().filter(|paired| paired.fate() == Fate::Orphan) {
+        let Kind::Answer(answer) = &view.draft.parts[paired.part()].kind else { continue };
         let text = format!("answer {} has no call", shown(answer.id.as_deref()));
         let strategy = match view.question.policy.orphans {
             Orphans::Quote => Strategy::Quote,
             Orphans::Drop => Strategy::Drop,
         };
-        let span = view.draft.parts[paired.part].span;
-        let finding = notes.add(paired.message, span, text, Fix::safe(strategy));
+        let span = view.draft.parts[paired.part()].span;
+        let finding = notes.add(paired.message(), span, text, Fix::safe(strategy));
         finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     }
 }

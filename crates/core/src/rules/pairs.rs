@@ -16,13 +16,14 @@ pub(super) fn note(
     what: &str,
     fix: Fix,
 ) {
-    let part = &view.draft.parts[paired.part];
+    let part = &view.draft.parts[paired.part()];
     let Kind::Answer(answer) = &part.kind else { return };
     let call = view.pairing.calls[call];
     let text = format!("answer {} {what}", shown(answer.id.as_deref()));
-    let finding = notes.add(paired.message, part.span, text, fix);
+    let finding = notes.add(paired.message(), part.span, text, fix);
     finding.ids.extend(answer.id.as_deref().map(str::to_owned));
     finding.tool =
-        call_at(view.draft, call.part).and_then(|call| call.name.as_deref().map(str::to_owned));
-    finding.partner = Some(Place { message: call.message, span: view.draft.parts[call.part].span });
+        call_at(view.draft, call.part()).and_then(|call| call.name.as_deref().map(str::to_owned));
+    finding.partner =
+        Some(Place { message: call.message(), span: view.draft.parts[call.part()].span });
 }

@@ -24,14 +24,14 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let mut used = HashMap::with_capacity(view.pairing.calls.len());
     for paired in &view.pairing.calls {
-        let Some(call) = call_at(view.draft, paired.part) else { continue };
+        let Some(call) = call_at(view.draft, paired.part()) else { continue };
         let Some(id) = call.id.as_deref() else { continue };
         let first = *used.entry(id).or_insert(paired);
-        if first.group != paired.group {
+        if first.group() != paired.group() {
             let text = format!("id {} was used by an earlier turn", shown(Some(id)));
             notes.call(
-                paired.message,
-                &view.draft.parts[paired.part],
+                paired.message(),
+                &view.draft.parts[paired.part()],
                 call,
                 text,
                 Fix::safe(Strategy::Rename),

@@ -25,8 +25,8 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let alone = answers_alone(view.profile(), draft);
     let groups = &view.pairing.groups;
     let in_group = |at: usize| {
-        let group = groups.partition_point(|group| group.messages.end <= at);
-        groups.get(group).is_some_and(|group| group.messages.start < at)
+        let group = groups.partition_point(|group| group.messages().end <= at);
+        groups.get(group).is_some_and(|group| group.messages().start < at)
     };
     for at in 1..draft.messages.len() {
         let (before, message) = (&draft.messages[at - 1], &draft.messages[at]);

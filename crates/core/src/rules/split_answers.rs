@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     for paired in &view.pairing.answers {
-        if let Fate::Split(call) = paired.fate {
+        if let Fate::Split(call) = paired.fate() {
             pairs::note(
                 view,
                 notes,

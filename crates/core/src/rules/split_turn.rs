@@ -24,14 +24,14 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     if view.layout() == Layout::Items {
         return items(view, notes);
     }
-    for group in view.pairing.groups.iter().filter(|group| group.messages.len() > 1) {
-        let count = group.messages.len();
+    for group in view.pairing.groups.iter().filter(|group| group.messages().len() > 1) {
+        let count = group.messages().len();
         let text = format!("parallel calls are spread over {count} assistant messages");
         let strategy = match view.layout() {
             Layout::Chat => Strategy::Reorder,
             Layout::Blocks | Layout::Items => Strategy::Merge,
         };
-        note(view, notes, group, group.messages.start + 1, text, strategy);
+        note(view, notes, group, group.messages().start + 1, text, strategy);
     }
 }
 
@@ -58,9 +58,9 @@ fn note(
 ) {
     let span = view.draft.messages[at].span;
     let finding = notes.add(at, span, text, Fix::safe(strategy));
-    let ids = view.pairing.calls[group.calls.clone()].iter();
+    let ids = view.pairing.calls[group.calls()].iter();
     let ids =
-        ids.filter_map(|call| call_at(view.draft, call.part)?.id.as_deref().map(str::to_owned));
+        ids.filter_map(|call| call_at(view.draft, call.part())?.id.as_deref().map(str::to_owned));
     finding.ids.extend(ids.take(16));
 }
 
@@ -68,17 +68,17 @@ fn note(
 /// that is answered behind them.
 pub(crate) fn cuts(draft: &Draft<'_>, pairing: &Pairing, group: &Group) -> Vec<usize> {
     let mut cuts = Vec::new();
-    let mut calls = pairing.calls[group.calls.clone()].iter().peekable();
+    let mut calls = pairing.calls[group.calls()].iter().peekable();
     let mut answered = false;
-    for at in group.messages.clone() {
+    for at in group.messages() {
         let parts = draft.parts_of(&draft.messages[at]);
         if answered && parts.iter().any(|part| matches!(part.kind, Kind::Text(_))) {
             cuts.push(at);
             answered = false;
         }
-        while let Some(call) = calls.next_if(|call| call.message == at) {
-            let home = |answer: usize| group.home.contains(&pairing.answers[answer].message);
-            answered |= call.answer.is_some_and(home);
+        while let Some(call) = calls.next_if(|call| call.message() == at) {
+            let home = |answer: usize| group.home().contains(&pairing.answers[answer].message());
+            answered |= call.answer().is_some_and(home);
         }
     }
     cuts

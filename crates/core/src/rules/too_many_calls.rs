@@ -25,8 +25,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     // A turn whose calls are still running is not sent yet, and is not torn apart.
     let running = view.frontier();
-    let live = running.clone().any(|call| view.pairing.calls[call].answer.is_none());
-    let turn = view.pairing.groups.last().filter(|_| live).map(|group| group.messages.clone());
+    let live = running.clone().any(|call| view.pairing.calls[call].answer().is_none());
+    let turn = view.pairing.groups.last().filter(|_| live).map(|group| group.messages());
     for (at, message, parts) in
         view.messages().filter(|(_, message, _)| message.role.is_assistant())
     {

@@ -28,11 +28,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let draft = view.draft;
     if !draft.body.request
-        || view
-            .pairing
-            .calls
-            .last()
-            .is_some_and(|call| call.answer.is_none() && call.message + 1 == draft.messages.len())
+        || view.pairing.calls.last().is_some_and(|call| {
+            call.answer().is_none() && call.message() + 1 == draft.messages.len()
+        })
     {
         return;
     }

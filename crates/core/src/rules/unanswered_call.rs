@@ -31,10 +31,10 @@ pub(super) const RULE: Rule = Rule {
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
     let running = view.frontier();
     for (index, paired) in view.pairing.calls.iter().enumerate() {
-        if paired.answer.is_some() || running.contains(&index) {
+        if paired.answer().is_some() || running.contains(&index) {
             continue;
         }
-        let Some(call) = call_at(view.draft, paired.part) else { continue };
+        let Some(call) = call_at(view.draft, paired.part()) else { continue };
         let text = match &call.name {
             Some(name) => {
                 format!(
@@ -50,6 +50,12 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             Unanswered::Answer => Strategy::Drop,
             Unanswered::DropTurn | Unanswered::DropCall => Strategy::Drop,
         };
-        notes.call(paired.message, &view.draft.parts[paired.part], call, text, Fix::safe(strategy));
+        notes.call(
+            paired.message(),
+            &view.draft.parts[paired.part()],
+            call,
+            text,
+            Fix::safe(strategy),
+        );
     }
 }

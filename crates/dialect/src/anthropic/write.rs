@@ -29,10 +29,10 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
         let value = field(source, block, "input");
         changes.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
-    changes.extend(patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
+    changes.extend(patch.output().map(|words| ("content", Change::Text(quote(words)))));
     if let Kind::Answer(answer) = kind
         && patch.told
-        && patch.output.is_none()
+        && patch.output().is_none()
     {
         changes.push(("content", Change::Text(quote(&told(source, answer.content)))));
     }

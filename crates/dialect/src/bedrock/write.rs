@@ -29,10 +29,10 @@ fn changes(source: &str, block: Span, patch: &Patch, kind: &Kind<'_>) -> Changes
         inside.push(("input", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
     let content = |words| format!("[{{\"text\":{}}}]", quote(words));
-    inside.extend(patch.output.as_deref().map(|words| ("content", Change::Text(content(words)))));
+    inside.extend(patch.output().map(|words| ("content", Change::Text(content(words)))));
     if let Kind::Answer(answer) = kind
         && patch.told
-        && patch.output.is_none()
+        && patch.output().is_none()
     {
         let whole = match answer.content.of(source).starts_with('{') {
             true => format!("[{{\"json\":{}}}]", compact(source, answer.content)),

@@ -79,18 +79,19 @@ impl Pairs {
         let mut partners = vec![None; ats.len()];
         let mut homes = 0;
         for answer in &pairing.answers {
-            homes += usize::from(matches!(answer.fate, core::Fate::Home(_) | core::Fate::Split(_)));
-            let call = match answer.fate {
+            homes +=
+                usize::from(matches!(answer.fate(), core::Fate::Home(_) | core::Fate::Split(_)));
+            let call = match answer.fate() {
                 core::Fate::Home(call) | core::Fate::Split(call) | core::Fate::Apart(call) => call,
                 core::Fate::Misplaced(_)
                 | core::Fate::Early(_)
                 | core::Fate::Duplicate(_)
                 | core::Fate::Orphan => continue,
             };
-            let Some(call) = pairing.calls.get(call).map(|call| call.part) else { continue };
-            if let (Some(&asked), Some(&told)) = (ats.get(call), ats.get(answer.part)) {
+            let Some(call) = pairing.calls.get(call).map(|call| call.part()) else { continue };
+            if let (Some(&asked), Some(&told)) = (ats.get(call), ats.get(answer.part())) {
                 partners[call] = Some(told);
-                partners[answer.part] = Some(asked);
+                partners[answer.part()] = Some(asked);
             }
         }
         let whole = homes == pairing.answers.len() && homes == pairing.calls.len();

@@ -25,7 +25,7 @@ pub fn clues(draft: &Draft<'_>, pairing: &Pairing) -> Clues {
             Bit::Call(call) => Some(call),
             _ => None,
         });
-        while let Some((index, _)) = calls.next_if(|(_, call)| call.message <= at) {
+        while let Some((index, _)) = calls.next_if(|(_, call)| call.message() <= at) {
             if let (Some(call), Some(clue)) = (told.next(), clues.calls.get_mut(index)) {
                 clue.same = digest(&(&*call.name, &*call.arguments));
                 clue.file = hints::file(&call.arguments).map_or(0, |file| digest(&*file));
@@ -33,9 +33,9 @@ pub fn clues(draft: &Draft<'_>, pairing: &Pairing) -> Clues {
             }
         }
         let mut told = answers(&said);
-        while let Some(answer) = given.next_if(|answer| answer.message <= at) {
+        while let Some(answer) = given.next_if(|answer| answer.message() <= at) {
             let failed = told.next().is_some_and(hints::failed);
-            if let Some(clue) = answer.fate.call().and_then(|call| clues.calls.get_mut(call)) {
+            if let Some(clue) = answer.fate().call().and_then(|call| clues.calls.get_mut(call)) {
                 clue.failed = failed;
             }
         }

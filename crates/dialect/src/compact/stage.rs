@@ -249,9 +249,9 @@ impl Bench<'_> {
     /// The tool whose answer a part is.
     fn tool(&self, part: usize) -> Option<String> {
         let (draft, pairing) = (self.transcript.draft(), self.transcript.pairing());
-        let at = pairing.answers.partition_point(|answer| answer.part < part);
-        let call = pairing.answers.get(at)?.fate.call()?;
-        match &draft.parts.get(pairing.calls.get(call)?.part)?.kind {
+        let at = pairing.answers.partition_point(|answer| answer.part() < part);
+        let call = pairing.answers.get(at)?.fate().call()?;
+        match &draft.parts.get(pairing.calls.get(call)?.part())?.kind {
             Kind::Call(call) => call.name.as_deref().map(str::to_owned),
             _ => None,
         }

@@ -40,10 +40,10 @@ fn changes(source: &str, part: Span, patch: &Patch, kind: &Kind<'_>) -> Changes<
         inside.push(("args", Change::Text(respelled(source, value, fix, Encoding::Object))));
     }
     let output = |words| format!("{{\"output\":{}}}", quote(words));
-    inside.extend(patch.output.as_deref().map(|words| ("response", Change::Text(output(words)))));
+    inside.extend(patch.output().map(|words| ("response", Change::Text(output(words)))));
     if let Kind::Answer(answer) = kind
         && patch.told
-        && patch.output.is_none()
+        && patch.output().is_none()
     {
         let whole = format!("{{\"output\":{}}}", compact(source, answer.content));
         inside.push(("response", Change::Text(whole)));

@@ -105,13 +105,12 @@ fn same<'p, 'a: 'p>(
 fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>) {
     let id = piece.patch.new_id(&piece.part.kind);
     changes.extend(id.map(|id| ("tool_call_id", Change::Text(quote(id)))));
-    changes
-        .extend(piece.patch.output.as_deref().map(|words| ("content", Change::Text(quote(words)))));
+    changes.extend(piece.patch.output().map(|words| ("content", Change::Text(quote(words)))));
     let Kind::Answer(answer) = &piece.part.kind else { return };
     let whole = || {
         elements(out.source, answer.content).into_iter().filter(|&one| !is_hole(out.source, one))
     };
-    if let Some(pointer) = piece.patch.pointer {
+    if let Some(pointer) = piece.patch.pointer() {
         // Text stays, media went; the pointer says where to.
         let mut content = out.inner();
         content.text("[");
@@ -123,7 +122,7 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
         }
         content.text(&format!("{{\"type\":\"text\",\"text\":{}}}]", quote(pointer)));
         changes.push(("content", Change::Chunks(content.finish())));
-    } else if piece.patch.told && piece.patch.output.is_none() {
+    } else if piece.patch.told && piece.patch.output().is_none() {
         let mut content = out.inner();
         if answer.content.of(out.source).starts_with('[') {
             for (index, one) in whole().enumerate() {

@@ -48,10 +48,10 @@ fn item_changes(source: &str, item: Span, piece: &Piece<'_>) -> Changes<'static>
         let value = field(source, item, key);
         changes.push((key, Change::Text(respelled(source, value, fix, Encoding::Text))));
     }
-    changes.extend(change.output.as_deref().map(|words| ("output", Change::Text(quote(words)))));
+    changes.extend(change.output().map(|words| ("output", Change::Text(quote(words)))));
     if let Kind::Answer(answer) = &piece.part.kind
         && change.told
-        && change.output.is_none()
+        && change.output().is_none()
     {
         changes.push(("output", Change::Text(quote(&told(source, answer.content)))));
     }

@@ -168,14 +168,15 @@ fn orphans(draft: &Draft<'_>, cut: usize) -> (Vec<Value>, usize) {
     let pairing = pair(draft);
     let (mut listed, mut total) = (Vec::new(), 0);
     for call in &pairing.calls {
-        let answer = call.answer.and_then(|answer| pairing.answers.get(answer));
-        let Some(answer) = answer.filter(|answer| goes(answer.message) != goes(call.message))
+        let answer = call.answer().and_then(|answer| pairing.answers.get(answer));
+        let Some(answer) = answer.filter(|answer| goes(answer.message()) != goes(call.message()))
         else {
             continue;
         };
         total += 1;
         if listed.len() < ORPHANS {
-            let named: Option<&Call<'_>> = match draft.parts.get(call.part).map(|part| &part.kind) {
+            let named: Option<&Call<'_>> = match draft.parts.get(call.part()).map(|part| &part.kind)
+            {
                 Some(Kind::Call(call)) => Some(call),
                 _ => None,
             };
@@ -183,10 +184,10 @@ fn orphans(draft: &Draft<'_>, cut: usize) -> (Vec<Value>, usize) {
                 "call": {
                     "id": named.and_then(|call| call.id.as_deref()),
                     "name": named.and_then(|call| call.name.as_deref()),
-                    "message": call.message,
+                    "message": call.message(),
                 },
-                "answer": { "message": answer.message },
-                "lost": if goes(call.message) { "call" } else { "answer" },
+                "answer": { "message": answer.message() },
+                "lost": if goes(call.message()) { "call" } else { "answer" },
             }));
         }
     }

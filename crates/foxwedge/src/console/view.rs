@@ -84,7 +84,7 @@ impl View {
         let pairing = pair(draft);
         let mut places = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
-            let given = match answer.fate {
+            let given = match answer.fate() {
                 Fate::Duplicate(_) => Given::Duplicate,
                 Fate::Orphan => Given::Orphan,
                 Fate::Home(_)
@@ -98,12 +98,12 @@ impl View {
                 Given::Duplicate => self.counts.duplicate += 1,
                 Given::Orphan => self.counts.orphan += 1,
             }
-            let list = self.answers.entry(answer.message).or_default();
-            places.push((answer.message, list.len()));
+            let list = self.answers.entry(answer.message()).or_default();
+            places.push((answer.message(), list.len()));
             list.push(given);
         }
         for call in &pairing.calls {
-            let state = state(draft, &pairing, call.answer);
+            let state = state(draft, &pairing, call.answer());
             self.counts.total += 1;
             match state {
                 State::Answered => self.counts.answered += 1,
@@ -111,8 +111,8 @@ impl View {
                 State::Placeholder => self.counts.placeholder += 1,
                 State::Open | State::Again | State::Orphan => self.counts.open += 1,
             }
-            let answer = call.answer.and_then(|answer| places.get(answer).copied());
-            self.calls.entry(call.message).or_default().push(Link { state, answer });
+            let answer = call.answer().and_then(|answer| places.get(answer).copied());
+            self.calls.entry(call.message()).or_default().push(Link { state, answer });
         }
     }
 

@@ -111,37 +111,37 @@ fn part_at(draft: &Draft<'_>, message: usize, span: Span) -> Option<usize> {
 /// Where the rail of a call or an answer stops.
 fn stops(draft: &Draft<'_>, pairing: &Pairing, part: usize) -> Vec<Stop> {
     let at = |message, end| Stop { message, end, absent: None };
-    if let Ok(index) = pairing.calls.binary_search_by_key(&part, |call| call.part) {
+    if let Ok(index) = pairing.calls.binary_search_by_key(&part, |call| call.part()) {
         let call = pairing.calls[index];
-        let other = match call.answer.and_then(|answer| pairing.answers.get(answer)) {
-            Some(answer) => at(answer.message, End::Answer),
+        let other = match call.answer().and_then(|answer| pairing.answers.get(answer)) {
+            Some(answer) => at(answer.message(), End::Answer),
             None => no_answer(draft, pairing, index),
         };
-        return vec![at(call.message, End::Call), other];
+        return vec![at(call.message(), End::Call), other];
     }
-    let Ok(index) = pairing.answers.binary_search_by_key(&part, |answer| answer.part) else {
+    let Ok(index) = pairing.answers.binary_search_by_key(&part, |answer| answer.part()) else {
         return Vec::new();
     };
     let answer = pairing.answers[index];
-    let mut stops = vec![at(answer.message, End::Answer)];
-    let (call, other) = match answer.fate {
+    let mut stops = vec![at(answer.message(), End::Answer)];
+    let (call, other) = match answer.fate() {
         Fate::Duplicate(call) => {
-            (Some(call), pairing.calls.get(call).and_then(|paired| paired.answer))
+            (Some(call), pairing.calls.get(call).and_then(|paired| paired.answer()))
         }
         fate => (fate.call(), None),
     };
     match call.and_then(|call| pairing.calls.get(call)) {
-        Some(call) => stops.push(at(call.message, End::Call)),
+        Some(call) => stops.push(at(call.message(), End::Call)),
         None => {
             let text = format!("no call{}", row::named(" for ", answer_id(draft, part)));
             let absent = Some((Side::Before, text));
-            stops.push(Stop { message: answer.message, end: End::Nothing, absent });
+            stops.push(Stop { message: answer.message(), end: End::Nothing, absent });
         }
     }
     stops.extend(
         other
             .and_then(|other| pairing.answers.get(other))
-            .map(|other| at(other.message, End::Answer)),
+            .map(|other| at(other.message(), End::Answer)),
     );
     stops
 }
@@ -149,13 +149,13 @@ fn stops(draft: &Draft<'_>, pairing: &Pairing, part: usize) -> Vec<Stop> {
 /// The place where the answer of an unanswered call should stand: behind the answers its turn has.
 fn no_answer(draft: &Draft<'_>, pairing: &Pairing, index: usize) -> Stop {
     let call = pairing.calls[index];
-    let mut message = call.message;
-    if let Some(group) = pairing.groups.get(call.group) {
-        message = group.messages.end.saturating_sub(1).max(message);
+    let mut message = call.message();
+    if let Some(group) = pairing.groups.get(call.group()) {
+        message = group.messages().end.saturating_sub(1).max(message);
         let answered = |at: &usize| draft.messages.get(*at).is_some_and(|m| draft.answers_in(m));
-        message = group.home.clone().rev().find(answered).unwrap_or(message);
+        message = group.home().clone().rev().find(answered).unwrap_or(message);
     }
-    let id = match draft.parts.get(call.part).map(|part| &part.kind) {
+    let id = match draft.parts.get(call.part()).map(|part| &part.kind) {
         Some(Kind::Call(call)) => call.id.as_deref().or(call.name.as_deref()),
         _ => None,
     };

@@ -45,13 +45,13 @@ pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<T
     let mut ties: HashMap<usize, Vec<Tie>> = HashMap::new();
     for call in &pairing.calls {
         if let Some(tie) =
-            call_at(draft, call.part).map(|made| tie(draft, pairing, made, call.answer))
+            call_at(draft, call.part()).map(|made| tie(draft, pairing, made, call.answer()))
         {
-            ties.entry(call.message).or_default().push(tie);
+            ties.entry(call.message()).or_default().push(tie);
         }
     }
     for answer in &pairing.answers {
-        let state = match answer.fate {
+        let state = match answer.fate() {
             Fate::Duplicate(_) => State::Again,
             Fate::Orphan => State::Orphan,
             Fate::Home(_)
@@ -62,8 +62,8 @@ pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<T
                 continue;
             }
         };
-        if let Some(given) = answer_at(draft, answer.part) {
-            ties.entry(answer.message).or_default().push(Tie {
+        if let Some(given) = answer_at(draft, answer.part()) {
+            ties.entry(answer.message()).or_default().push(Tie {
                 tool: name(given.tool()).unwrap_or_default(),
                 id: short(given.id.as_deref()),
                 state,
@@ -76,7 +76,7 @@ pub(super) fn ties(draft: &Draft<'_>, pairing: &Pairing) -> HashMap<usize, Vec<T
 
 fn tie(draft: &Draft<'_>, pairing: &Pairing, call: &Call<'_>, answer: Option<usize>) -> Tie {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
-    let given = paired.and_then(|paired| answer_at(draft, paired.part));
+    let given = paired.and_then(|paired| answer_at(draft, paired.part()));
     let state = state(draft, pairing, answer);
     Tie {
         tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
@@ -89,12 +89,12 @@ fn tie(draft: &Draft<'_>, pairing: &Pairing, call: &Call<'_>, answer: Option<usi
 /// What became of a call with that answer.
 pub(crate) fn state(draft: &Draft<'_>, pairing: &Pairing, answer: Option<usize>) -> State {
     let paired = answer.and_then(|answer| pairing.answers.get(answer));
-    let given = paired.and_then(|paired| answer_at(draft, paired.part));
+    let given = paired.and_then(|paired| answer_at(draft, paired.part()));
     match (paired, given) {
         (Some(_), Some(given)) if is_invented(draft, given) => State::Placeholder,
-        (Some(paired), _) => match paired.fate {
+        (Some(paired), _) => match paired.fate() {
             Fate::Apart(_) | Fate::Early(_) | Fate::Misplaced(_) => {
-                State::Elsewhere(paired.message)
+                State::Elsewhere(paired.message())
             }
             Fate::Home(_) | Fate::Split(_) | Fate::Duplicate(_) | Fate::Orphan => State::Answered,
         },

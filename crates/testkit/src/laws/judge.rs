@@ -227,11 +227,11 @@ fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
     use foxwedge_core::Fate;
     let pairing = foxwedge_core::pair(&reading.draft);
     let cut = list.len() / 2;
-    let crosses = |at: usize, call: usize| (pairing.calls[call].message < cut) != (at < cut);
-    let late = pairing.answers.iter().any(|answer| match answer.fate {
-        Fate::Duplicate(call) => crosses(answer.message, call),
+    let crosses = |at: usize, call: usize| (pairing.calls[call].message() < cut) != (at < cut);
+    let late = pairing.answers.iter().any(|answer| match answer.fate() {
+        Fate::Duplicate(call) => crosses(answer.message(), call),
         Fate::Orphan => false,
-        other => other.call().is_some_and(|call| crosses(answer.message, call)),
+        other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
     let switches = matches!(case.profile, Profile::Deepseek | Profile::Gemini);
     !late

@@ -88,12 +88,12 @@ impl<'r, 'a> Account<'r, 'a> {
     /// Whether an edit is about this part: about its message, its id, or the turn it answers.
     fn names(&self, part: usize) -> bool {
         let id = self.draft.parts[part].kind.id();
-        let answer = self.pairing.answers.iter().find(|answer| answer.part == part);
-        let call = answer.and_then(|answer| match answer.fate {
+        let answer = self.pairing.answers.iter().find(|answer| answer.part() == part);
+        let call = answer.and_then(|answer| match answer.fate() {
             Fate::Duplicate(call) => Some(call),
             fate => fate.call(),
         });
-        let turn = call.map(|call| self.pairing.calls[call].message);
+        let turn = call.map(|call| self.pairing.calls[call].message());
         let message = self.message_of(part);
         self.messages.contains(&message)
             || self.host(message).is_some_and(|host| self.messages.contains(&host))
@@ -213,13 +213,13 @@ impl<'r, 'a> Account<'r, 'a> {
         // followed by its own results.
         let chat = self.draft.layout() == Layout::Chat;
         let receives = |group: &&Group| {
-            let calls = &self.pairing.calls[group.calls.clone()];
-            group.messages.len() > 1 && calls.iter().any(|call| self.names(call.part))
+            let calls = &self.pairing.calls[group.calls().clone()];
+            group.messages().len() > 1 && calls.iter().any(|call| self.names(call.part()))
         };
         let turns: Vec<&Group> = self.pairing.groups.iter().filter(receives).collect();
         let parted = |origin: usize| {
             let holds =
-                |turn: &&Group| turn.messages.contains(&origin) || turn.home.contains(&origin);
+                |turn: &&Group| turn.messages().contains(&origin) || turn.home().contains(&origin);
             chat && turns.iter().any(holds)
         };
         let moves = |origin: usize| {
