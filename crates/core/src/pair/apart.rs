@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Fate, Key, Pairing, answer_key, call_key, is_hollow, join, says_nothing_new};
+use super::{
+    Fate, Key, Pairing, answer_key, call_key, index::small, is_hollow, join, says_nothing_new,
+};
 use crate::draft::{Draft, Kind, Part, Role};
 
 /// Which ids may be asked for: most calls of a long history are not, and need not be remembered.
@@ -33,27 +35,65 @@ impl Hints {
     }
 }
 
-/// The calls of one id in the newest turn that used it, with how many of them were looked at.
-#[derive(Default)]
-struct Newest {
-    group: usize,
-    calls: Vec<usize>,
-    looked: usize,
-    /// The calls of older turns.
-    older: Vec<usize>,
+/// Links between calls of one id, by their index: there may be as many ids as calls, and a list for
+/// each would take more than the calls themselves.
+struct SameId {
+    next: Vec<u32>,
+    before: Vec<u32>,
 }
 
-impl Newest {
-    /// A newer turn uses the id.
-    fn renew(&mut self, group: usize) {
-        self.older.append(&mut self.calls);
-        self.group = group;
-        self.looked = 0;
+/// No call.
+const NONE: u32 = u32::MAX;
+
+/// The calls of one id in the newest turn that used it, and those of older turns.
+#[derive(Clone, Copy)]
+struct Newest {
+    group: u32,
+    first: u32,
+    last: u32,
+    /// The first one that may be open.
+    looked: u32,
+    /// The newest one of the older turns that may be open.
+    older: u32,
+}
+
+impl Default for Newest {
+    fn default() -> Newest {
+        Newest { group: NONE, first: NONE, last: NONE, looked: NONE, older: NONE }
+    }
+}
+
+impl SameId {
+    fn of(pairing: &Pairing) -> SameId {
+        let none = || vec![NONE; pairing.calls.len()];
+        SameId { next: none(), before: none() }
+    }
+
+    /// Another call of the id, behind all that are known.
+    fn add(&mut self, id: &mut Newest, group: usize, call: usize) {
+        let (group, call) = (small(group), small(call));
+        if id.first == NONE || id.group != group {
+            // A newer turn uses the id.
+            if id.first != NONE {
+                self.before[id.first as usize] = id.older;
+                id.older = id.last;
+            }
+            (id.group, id.first, id.looked) = (group, call, call);
+        } else {
+            self.next[id.last as usize] = call;
+            self.before[call as usize] = id.last;
+            if id.looked == NONE {
+                id.looked = call;
+            }
+        }
+        id.last = call;
     }
 
     /// The newest open call of the older turns.
-    fn older(&mut self, pairing: &Pairing) -> Option<usize> {
-        while let Some(call) = self.older.pop() {
+    fn older(&self, id: &mut Newest, pairing: &Pairing) -> Option<usize> {
+        while id.older != NONE {
+            let call = id.older as usize;
+            id.older = self.before[call];
             if pairing.calls[call].answer().is_none() {
                 return Some(call);
             }
@@ -61,12 +101,14 @@ impl Newest {
         None
     }
 
-    fn open(&mut self, pairing: &Pairing) -> Option<usize> {
-        while let Some(&call) = self.calls.get(self.looked) {
+    /// The first open call of the newest turn.
+    fn open(&self, id: &mut Newest, pairing: &Pairing) -> Option<usize> {
+        while id.looked != NONE {
+            let call = id.looked as usize;
             if pairing.calls[call].answer().is_none() {
                 return Some(call);
             }
-            self.looked += 1;
+            id.looked = self.next[call];
         }
         None
     }
@@ -76,6 +118,7 @@ impl Newest {
 /// Returns those whose id no earlier call has.
 pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<usize> {
     let mut newest: HashMap<Key<'_>, Newest> = HashMap::new();
+    let mut calls = SameId::of(pairing);
     let wanted = Hints::of(
         open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part())),
     );
@@ -85,21 +128,17 @@ pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usiz
         let (message, part) = (pairing.answers[answer].message(), pairing.answers[answer].part());
         while let Some(call) = pairing.calls.get(seen).filter(|call| call.message() < message) {
             if let Some(key) = call_key(draft, call.part()).filter(|key| wanted.may_hold(key)) {
-                let entry = newest.entry(key).or_default();
-                if entry.group != call.group() {
-                    entry.renew(call.group());
-                }
-                entry.calls.push(seen);
+                calls.add(newest.entry(key).or_default(), call.group(), seen);
             }
             seen += 1;
         }
         let Some(key) = answer_key(draft, part) else { continue };
         match newest.get_mut(&key) {
-            Some(entry) => match entry.open(pairing) {
+            Some(entry) => match calls.open(entry, pairing) {
                 Some(call) => join(draft, pairing, call, answer),
                 None => {
-                    let of = entry.calls.last().copied().unwrap_or(0);
-                    if let Some(older) = entry.older(pairing) {
+                    let of = entry.last as usize;
+                    if let Some(older) = calls.older(entry, pairing) {
                         hand_down(draft, pairing, [older, of], answer);
                         continue;
                     }
@@ -145,9 +184,10 @@ pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<us
         return;
     }
     let mut later: HashMap<Key<'_>, Newest> = HashMap::new();
+    let mut calls = SameId::of(pairing);
     for (index, call) in pairing.calls.iter().enumerate() {
         if let (None, Some(key)) = (call.answer(), call_key(draft, call.part())) {
-            later.entry(key).or_default().calls.push(index);
+            calls.add(later.entry(key).or_default(), 0, index);
         }
     }
     let turns = Turns::of(draft);
@@ -156,11 +196,11 @@ pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<us
         let entry = key.and_then(|key| later.get_mut(&key));
         let at = pairing.answers[answer].message();
         let call = entry.and_then(|entry| {
-            while let Some(call) = entry.open(pairing) {
+            while let Some(call) = calls.open(entry, pairing) {
                 if pairing.calls[call].message() >= at {
                     return Some(call);
                 }
-                entry.looked += 1;
+                entry.looked = calls.next[call];
             }
             None
         });

@@ -137,7 +137,7 @@ impl Partner {
 }
 
 /// Inputs have at most as many bytes as a span can tell, and so at most as many parts.
-fn small(index: usize) -> u32 {
+pub(super) fn small(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
