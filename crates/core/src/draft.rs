@@ -10,12 +10,14 @@ use crate::{rules::RuleSet, span::Span};
 mod facts;
 mod flaw;
 mod kinds;
+mod optional_text;
 mod surrogates;
 mod builder;
 
 pub use builder::Builder;
 pub use facts::Facts;
 pub use flaw::{Flaw, FlawHarm, FlawText};
+pub use optional_text::OptionalText;
 pub use surrogates::lone_surrogates;
 
 /// Whatever arrived: any order, any gaps. Rules read it; nobody sends it.
@@ -308,10 +310,10 @@ pub enum Seal {
 /// A call that the client answers.
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
-    /// Its id; `None` if missing, empty, or not a string.
-    pub id: Option<Cow<'a, str>>,
+    /// Its id; none if missing, empty, or not a string.
+    pub id: OptionalText<'a>,
     /// The tool's name, where the format carries one.
-    pub name: Option<Cow<'a, str>>,
+    pub name: OptionalText<'a>,
     /// Which kind of call it is: answers of another family do not match.
     pub family: Family,
     /// What its arguments look like.
@@ -326,8 +328,8 @@ pub struct Call<'a> {
 /// An answer of the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer<'a> {
-    /// The id of the call it answers; `None` if missing, empty, or not a string.
-    pub id: Option<Cow<'a, str>>,
+    /// The id of the call it answers; none if missing, empty, or not a string.
+    pub id: OptionalText<'a>,
     /// The tool's name; only one format carries any.
     pub name: Option<Box<Cow<'a, str>>>,
     /// Which kind of call it answers.

@@ -22,7 +22,8 @@ mod explain;
 pub use check::{Question, check};
 pub use draft::{
     Answer, Arguments, Body, Builder, Call, Content, Draft, Facts, Family, Flaw, FlawHarm,
-    FlawText, Kind, Layout, Marks, Message, Output, Part, Role, Seal, Text, Wire, lone_surrogates,
+    FlawText, Kind, Layout, Marks, Message, OptionalText, Output, Part, Role, Seal, Text, Wire,
+    lone_surrogates,
 };
 pub use explain::{Explanation, explain};
 pub use pair::{Fate, Group, PairedAnswer, PairedCall, Pairing, pair};

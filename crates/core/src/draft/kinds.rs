@@ -76,7 +76,7 @@ mod tests {
         // A document may consist of nothing but parts of a few bytes each.
         assert!(size_of::<Message>() <= 20);
         assert!(size_of::<Part<'_>>() <= 24);
-        assert!(size_of::<Answer<'_>>() <= 48);
-        assert!(size_of::<Call<'_>>() <= 56);
+        assert!(size_of::<Answer<'_>>() <= 40);
+        assert!(size_of::<Call<'_>>() <= 40);
     }
 }

@@ -180,7 +180,7 @@ fn names(work: &mut Work<'_, '_>) {
                 None => format!("the missing tool name becomes `{new}`"),
             };
             notes.push((call.id.as_deref().map(str::to_owned), note));
-            call.name = Some(new.into());
+            call.name = new.into();
             piece.patch.name = true;
         }
         for (id, note) in notes {
@@ -214,19 +214,19 @@ fn answer_names(work: &mut Work<'_, '_>) {
     for answer in &pairing.answers {
         let Some(call) = answer.fate().call() else { continue };
         let name = crate::pair::call_at(&draft, pairing.calls[call].part())
-            .and_then(|call| call.name.clone());
+            .and_then(|call| call.name.to_cow());
         let Some(name) = name else { continue };
         let index = answer.part() - draft.messages[answer.message()].first as usize;
         let Kind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        if outline.tool() == Some(&name) {
+        if outline.tool() == Some(&*name) {
             continue;
         }
         let Some(piece) = work.touch(answer.message()).pieces.get_mut(index) else { continue };
         let Some(outline) = piece.part.kind.answer_mut() else { continue };
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        outline.name = Some(Box::new(name.clone()));
+        let note = format!("the answer takes its call's name {}", shown(Some(&*name)));
+        outline.name = Some(Box::new(name));
         piece.patch.name = true;
-        let note = format!("the answer takes its call's name {}", shown(Some(&name)));
         work.note(107, Strategy::Rename, answer.message(), ids, note);
     }
 }

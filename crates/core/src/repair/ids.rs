@@ -4,7 +4,6 @@
 //! are given out in document order, so that appending to a history never renames its beginning.
 
 use std::{
-    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
@@ -12,7 +11,7 @@ use std::{
 use super::work::Work;
 use crate::{
     check::shown,
-    draft::{Draft, Family, Kind, Wire},
+    draft::{Draft, Family, Kind, OptionalText, Wire},
     pair::{Pairing, call_at},
     profile::{IdRule, may_take_any_id},
     report::Strategy,
@@ -129,7 +128,7 @@ fn nameless_answers(draft: &Draft<'_>, pairing: &Pairing) -> Vec<usize> {
 fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {
     let slot = work.touch(slot);
     let Some(piece) = slot.pieces.get_mut(piece) else { return };
-    let owned: Option<Cow<'_, str>> = Some(Cow::Owned(id.to_owned()));
+    let owned = OptionalText::from(id.to_owned());
     if let Some(call) = piece.part.kind.call_mut() {
         call.id = owned;
     } else if let Some(answer) = piece.part.kind.answer_mut() {

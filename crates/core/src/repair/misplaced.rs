@@ -36,8 +36,9 @@ fn strays(work: &mut Work<'_, '_>, at: usize) {
         return;
     }
     slot.marks = slot.marks.without(Marks::STRAY_CALLS);
-    let ids = slot.pieces.iter().filter(|piece| piece.is_call()).filter_map(|piece| piece.id());
-    let ids: Vec<String> = ids.map(std::borrow::Cow::into_owned).collect();
+    let ids =
+        slot.pieces.iter().filter(|piece| piece.is_call()).filter_map(|piece| piece.part.kind.id());
+    let ids: Vec<String> = ids.map(str::to_owned).collect();
     let calls = slot.keep(|piece| !piece.is_call());
     let blocks = layout == Layout::Blocks;
     let reasoning = slot.keep(|piece| !(blocks && user && piece.is_reasoning()));
@@ -70,7 +71,7 @@ fn servers(work: &mut Work<'_, '_>, code: u16, found: &[(usize, usize)], note: &
             let hit = group.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
             index += 1;
             if hit && matches!(piece.part.kind, Kind::ServerCall(_) | Kind::ServerAnswer(_)) {
-                ids.extend(piece.id().map(std::borrow::Cow::into_owned));
+                ids.extend(piece.part.kind.id().map(str::to_owned));
             }
             !hit
         });

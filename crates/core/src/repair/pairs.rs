@@ -279,7 +279,7 @@ pub(super) fn invented<'a>(work: &Work<'_, 'a>, call: &Call<'a>) -> Piece<'a> {
             span: Span::NOWHERE,
             kind: Kind::answer(Answer {
                 id: call.id.clone(),
-                name: call.name.clone().map(Box::new),
+                name: call.name.to_cow().map(Box::new),
                 family: call.family,
                 output: Output::Full,
                 content: Span::NOWHERE,

@@ -281,18 +281,6 @@ impl<'a> Slot<'a> {
 
     /// The ids it mentions, for reports.
     pub(super) fn ids(&self) -> Vec<String> {
-        self.pieces.iter().filter_map(|piece| piece.id()).map(Cow::into_owned).collect()
-    }
-}
-
-impl<'a> Piece<'a> {
-    /// The call id it carries.
-    pub(super) fn id(&self) -> Option<Cow<'a, str>> {
-        match &self.part.kind {
-            Kind::Call(call) => call.id.clone(),
-            Kind::Answer(answer) => answer.id.clone(),
-            Kind::ServerCall(id) | Kind::ServerAnswer(id) => id.as_deref().cloned(),
-            Kind::Text(_) | Kind::Media | Kind::Reasoning(_) | Kind::Other => None,
-        }
+        self.pieces.iter().filter_map(|piece| piece.part.kind.id()).map(str::to_owned).collect()
     }
 }

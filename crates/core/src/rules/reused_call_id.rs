@@ -22,12 +22,12 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
-    let mut used = HashMap::with_capacity(view.pairing.calls.len());
+    let mut used: HashMap<&str, u32> = HashMap::with_capacity(view.pairing.calls.len());
     for paired in &view.pairing.calls {
         let Some(call) = call_at(view.draft, paired.part()) else { continue };
         let Some(id) = call.id.as_deref() else { continue };
-        let first = *used.entry(id).or_insert(paired);
-        if first.group() != paired.group() {
+        let turn = u32::try_from(paired.group()).unwrap_or(u32::MAX);
+        if *used.entry(id).or_insert(turn) != turn {
             let text = format!("id {} was used by an earlier turn", shown(Some(id)));
             notes.call(
                 paired.message(),

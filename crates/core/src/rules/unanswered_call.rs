@@ -35,7 +35,7 @@ fn check(view: &View<'_, '_>, notes: &mut Notes<'_, '_, '_>) {
             continue;
         }
         let Some(call) = call_at(view.draft, paired.part()) else { continue };
-        let text = match &call.name {
+        let text = match call.name.as_deref() {
             Some(name) => {
                 format!(
                     "call {} to {} is never answered",

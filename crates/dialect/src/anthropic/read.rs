@@ -132,15 +132,15 @@ pub(crate) fn block<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan
     let kind = match &*kind.text(source) {
         "text" => Kind::Text(says.unwrap_or(Text::Missing)),
         "tool_use" => Kind::call(Call {
-            id,
-            name,
+            id: id.into(),
+            name: name.into(),
             family: Family::Function,
             arguments,
             signed: false,
             typed: true,
         }),
         "tool_result" => Kind::answer(Answer {
-            id: tool_use_id,
+            id: tool_use_id.into(),
             name: None,
             family: Family::Function,
             output: content.0,

@@ -1,7 +1,7 @@
 //! Outlines a Converse message.
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span,
+    Answer, Arguments, Call, Content, Family, Kind, Marks, OptionalText, Output, Role, Seal, Span,
 };
 
 use crate::{
@@ -102,8 +102,8 @@ fn object<'a>(
 fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
     let mut once = Once::default();
     let mut call = Call {
-        id: None,
-        name: None,
+        id: OptionalText::NONE,
+        name: OptionalText::NONE,
         family: Family::Function,
         arguments: Arguments::Missing,
         signed: false,
@@ -114,11 +114,11 @@ fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         match key {
             b"toolUseId" => {
                 once.field(scan, 0, key)?;
-                call.id = word(scan, source)?;
+                call.id = word(scan, source)?.into();
             }
             b"name" => {
                 once.field(scan, 1, key)?;
-                call.name = word(scan, source)?;
+                call.name = word(scan, source)?.into();
             }
             b"input" => {
                 once.field(scan, 2, key)?;
@@ -131,7 +131,7 @@ fn tool_use<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         }
         Ok(())
     })?;
-    Ok(if server { Kind::ServerCall(call.id.map(Box::new)) } else { Kind::call(call) })
+    Ok(if server { Kind::ServerCall(call.id.to_cow().map(Box::new)) } else { Kind::call(call) })
 }
 
 fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
@@ -176,7 +176,7 @@ fn tool_result<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Kind<'a>> {
         other => other,
     };
     Ok(Kind::answer(Answer {
-        id,
+        id: id.into(),
         name: None,
         family: Family::Function,
         output,

@@ -134,15 +134,15 @@ fn outline<'a>(bit: &'a Bit<'_>) -> core::Kind<'a> {
     let text = |text: &'a str| std::borrow::Cow::Borrowed(text);
     match bit {
         Bit::Call(call) => core::Kind::call(core::Call {
-            id: call.id.as_deref().map(text),
-            name: Some(text(&call.name)),
+            id: call.id.as_deref().map(text).into(),
+            name: text(&call.name).into(),
             family: family(call.family),
             arguments: core::Arguments::Good,
             signed: false,
             typed: true,
         }),
         Bit::Answer(answer) => core::Kind::answer(core::Answer {
-            id: answer.id.as_deref().map(text),
+            id: answer.id.as_deref().map(text).into(),
             name: answer.name.as_deref().map(text).map(Box::new),
             family: family(answer.family),
             output: core::Output::Full,

@@ -1,8 +1,9 @@
 //! From messages to what counts of them.
 
-use std::borrow::Cow;
 
-use foxwedge_core::{Call, Draft, Family, Kind, Marks, Message, Part, Role, Span, Text, Wire};
+use foxwedge_core::{
+    Call, Draft, Family, Kind, Marks, Message, OptionalText, Part, Role, Span, Text, Wire,
+};
 
 use super::{
     canonical::{Speller, free_text},
@@ -242,8 +243,8 @@ fn inside(source: &str, span: Span) -> Option<&str> {
 /// spelling: then nobody has to look for them. That is behind the name; or, where keys are sorted,
 /// behind the id or at the beginning.
 fn in_place(speller: &mut Speller, draft: &Draft<'_>, span: Span, call: &Call<'_>) -> Option<u128> {
-    let place = |word: &Option<Cow<'_, str>>| {
-        let Some(Cow::Borrowed(word)) = word else { return None };
+    let place = |word: &OptionalText<'_>| {
+        let OptionalText::Borrowed(word) = word else { return None };
         // A word borrows from the document, so its address says where it stands there.
         let start = (word.as_ptr() as usize).checked_sub(draft.source.as_ptr() as usize)?;
         (start >= span.start as usize).then_some((start, start + word.len()))

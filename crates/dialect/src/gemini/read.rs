@@ -1,7 +1,8 @@
 //! Outlines a Gemini content.
 
 use foxwedge_core::{
-    Answer, Arguments, Call, Content, Family, Kind, Marks, Output, Role, Seal, Span, Text,
+    Answer, Arguments, Call, Content, Family, Kind, Marks, OptionalText, Output, Role, Seal, Span,
+    Text,
 };
 
 use crate::{
@@ -124,8 +125,8 @@ fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
     let mut once = Once::default();
     // Arguments may be left out.
     let mut call = Call {
-        id: None,
-        name: None,
+        id: OptionalText::NONE,
+        name: OptionalText::NONE,
         family: Family::Function,
         arguments: Arguments::Good,
         signed: false,
@@ -135,11 +136,11 @@ fn call<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Call<'a>> {
         match key {
             b"id" => {
                 once.field(scan, 0, key)?;
-                call.id = word(scan, source)?;
+                call.id = word(scan, source)?.into();
             }
             b"name" => {
                 once.field(scan, 1, key)?;
-                call.name = word(scan, source)?;
+                call.name = word(scan, source)?.into();
             }
             b"args" => {
                 once.field(scan, 2, key)?;
@@ -158,7 +159,7 @@ fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
     }
     let mut once = Once::default();
     let mut answer = Answer {
-        id: None,
+        id: OptionalText::NONE,
         name: None,
         family: Family::Function,
         output: Output::Missing,
@@ -169,7 +170,7 @@ fn answer<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Answer<'a>> {
         match key {
             b"id" => {
                 once.field(scan, 0, key)?;
-                answer.id = word(scan, source)?;
+                answer.id = word(scan, source)?.into();
             }
             b"name" => {
                 once.field(scan, 1, key)?;

@@ -114,7 +114,7 @@ pub(crate) fn message<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Sc
             Content::Text | Content::List | Content::Other => Output::Odd,
         };
         let answer = Answer {
-            id: answers,
+            id: answers.into(),
             name: None,
             family: Family::Function,
             output,
@@ -270,6 +270,7 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         function.unwrap_or((None, Arguments::Missing))
     };
     let (family, typed) = (Family::Function, says_custom.is_some());
+    let (id, name) = (id.into(), name.into());
     let call = Call { id, name, family, arguments, signed: false, typed };
     reader.waiting.push(Part { span, kind: Kind::call(call) });
     Ok(())

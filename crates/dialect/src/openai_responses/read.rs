@@ -279,7 +279,7 @@ fn outline<'a>(reader: &mut Reader<'a>, span: Span, fields: Fields<'a>) {
             // Only plain outputs have a form that words can fill.
             let plain = matches!(family, Family::Function | Family::Custom);
             let answer = Answer {
-                id: fields.call_id.or(own),
+                id: fields.call_id.or(own).into(),
                 name: None,
                 family,
                 output: if plain { output } else { Output::Full },
@@ -333,8 +333,8 @@ fn call<'a>(
         _ => Arguments::Good,
     };
     let call = Call {
-        id: fields.call_id.or(own),
-        name: fields.name,
+        id: fields.call_id.or(own).into(),
+        name: fields.name.into(),
         family,
         arguments,
         signed: false,

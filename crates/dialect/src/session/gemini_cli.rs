@@ -206,6 +206,7 @@ impl<'a> Version<'a> {
             }
             if !id.as_deref().is_some_and(|id| told.contains(id)) {
                 let (family, arguments) = (Family::Function, Arguments::Good);
+                let (id, name) = (id.into(), name.into());
                 let call = Call { id, name, family, arguments, signed: false, typed: true };
                 reader.builder.part(span, Kind::call(call));
             }
@@ -219,7 +220,7 @@ impl<'a> Version<'a> {
         }
         for (id, name, content) in answers {
             let (family, output) = (Family::Function, Output::Full);
-            let name = name.map(Box::new);
+            let (id, name) = (id.into(), name.map(Box::new));
             let answer = Answer { id, name, family, output, content, media: false };
             reader.builder.part(content, Kind::answer(answer));
         }

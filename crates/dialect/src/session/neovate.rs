@@ -150,15 +150,15 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
         "image" => Kind::Media,
         "reasoning" => Kind::Reasoning(Seal::Plain),
         "tool_use" => Kind::call(Call {
-            id,
-            name,
+            id: id.into(),
+            name: name.into(),
             family: Family::Function,
             arguments,
             signed: false,
             typed: true,
         }),
         "tool-result" | "tool_result" => Kind::answer(Answer {
-            id: call_id.or(id),
+            id: call_id.or(id).into(),
             name: name.map(Box::new),
             family: Family::Function,
             output: Output::Full,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Builder, Draft, Family, Kind,
+    Builder, Draft, Family, Kind, OptionalText,
     chain::{Standing, sequence},
 };
 
@@ -65,7 +65,9 @@ fn compose<'a>(
             {
                 // Codex answers its shell calls like any other; they have no name of their own.
                 call.family = Family::Function;
-                call.name.get_or_insert("local_shell".into());
+                if call.name.is_none() {
+                    call.name = OptionalText::Borrowed("local_shell");
+                }
             }
             builder.part(part.span, kind);
         }

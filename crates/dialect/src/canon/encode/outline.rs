@@ -52,8 +52,8 @@ impl<'h> Outline<'h> {
     /// A call is written.
     pub(super) fn call(&mut self, span: Span, entry: &Entry<'h>, family: Family, signed: bool) {
         let call = Call {
-            id: some(entry.id.clone()),
-            name: some(Some(entry.name.clone())),
+            id: some(entry.id.clone()).into(),
+            name: some(Some(entry.name.clone())).into(),
             family,
             arguments: Arguments::Good,
             signed,
@@ -65,7 +65,7 @@ impl<'h> Outline<'h> {
     /// An answer is written.
     pub(super) fn answer(&mut self, span: Span, entry: &Entry<'h>, written: Told) {
         let answer = Answer {
-            id: some(entry.id.clone()),
+            id: some(entry.id.clone()).into(),
             name: some(written.named.then(|| entry.name.clone())).map(Box::new),
             family: written.family,
             output: if written.empty { Output::Empty } else { Output::Full },
