@@ -79,10 +79,34 @@ impl CosmeticFindings {
         if !is_cosmetic(draft, rule, *severity, *fix) {
             return;
         }
+        let place = Self::place(draft, finding).min(at.message);
         match self.0.iter_mut().find(|(code, _)| *code == rule.code) {
-            Some((_, first)) => *first = at.message.min(*first),
-            None => self.0.push((rule.code, at.message)),
+            Some((_, first)) => *first = place.min(*first),
+            None => self.0.push((rule.code, place)),
         }
+    }
+
+    /// Where the repair of a finding would change something: an answer that stands apart, or that is
+    /// better than the one there, goes back to its call.
+    fn place(draft: &Draft<'_>, finding: &Finding) -> usize {
+        let at = finding.at.message;
+        if finding.rule.code == 102 {
+            // It may be told in front of a turn that is still open.
+            let before = draft.messages.get(..at).unwrap_or(&[]).iter().rev();
+            return at - before.take_while(|message| message.role.is_assistant()).count();
+        }
+        if !matches!(finding.rule.code, 103..=105) {
+            return at;
+        }
+        let calls = |part: &Part<'_>| match &part.kind {
+            Kind::Call(call) => {
+                call.id.as_deref().is_some_and(|id| finding.ids.iter().any(|other| other == id))
+            }
+            _ => false,
+        };
+        let mut messages = draft.messages.iter();
+        let called = messages.position(|message| draft.parts_of(message).iter().any(calls));
+        called.unwrap_or(0)
     }
 
     /// An edit that no refusal demands never costs thinking: what is only likely to be refused, or

@@ -32,9 +32,24 @@ impl Path {
         desk: &Desk<'_, '_>,
         plan: &[Planned<'_, '_>],
         gone: &HashSet<u32>,
+        moved: &HashSet<u32>,
         joined: &HashSet<u32>,
     ) -> Path {
         let (mut notes, shaken) = notes(desk, plan, gone);
+        // Agents begin at the last message of the file, also if it is one that they do not send.
+        let stays = |record: &u32| !moved.contains(record);
+        let last = plan.iter().filter_map(Planned::record).filter(stays).max();
+        let ends = |note: &u32| {
+            let link = desk.log().links.get(*note as usize);
+            let speaks = link.is_some_and(|link| link.fragment.is_some());
+            speaks && Some(*note) > last && !(moved.is_empty() && joined.is_empty())
+        };
+        let mut end: Vec<u32> = Vec::new();
+        for notes in notes.values_mut() {
+            end.extend(notes.iter().copied().filter(&ends));
+            notes.retain(|note| !ends(note));
+        }
+        end.sort_unstable();
         let first = notes.remove(&None).unwrap_or_default();
         let mut items: Vec<Item> = first.into_iter().map(Item::Old).collect();
         let mut turns = vec![0; items.len()];
@@ -73,6 +88,7 @@ impl Path {
             before = turn;
         }
         items.append(&mut waiting);
+        items.extend(end.into_iter().map(Item::Old));
         turns.resize(items.len(), before);
         let (touched, places, edges) = (HashSet::new(), HashMap::new(), HashMap::new());
         let mut path = Path { items, turns, touched, places, edges };
@@ -178,16 +194,26 @@ impl Path {
         // A piece may hang on records beside the path that are no messages.
         for _ in 0..HOPS {
             let link = desk.log().links.get(parent as usize);
-            let note = link.is_some_and(|link| link.fragment.is_none());
+            let note = link.is_some_and(|link| link.fragment.is_none() || link.hidden);
             if !desk.mixes_turns() || !note || self.places.contains_key(&parent) {
                 break;
             }
-            let Some(next) = desk.parent(parent) else { return false };
+            let Some(next) = desk.parent(parent) else { return before.is_none() };
             parent = next;
         }
+        // Of two records of one id, one is on the path.
+        let twin = || {
+            self.items.iter().position(|&item| match item {
+                Item::Old(other) => !desk.id(other).is_empty() && desk.id(other) == desk.id(parent),
+                Item::New(_) => false,
+            })
+        };
         // What it hangs on may belong to a sub-agent: then the conversation begins with it.
-        let Some(&at) = self.places.get(&parent) else { return before.is_none() };
-        let Some(before) = before else { return false };
+        let Some(at) = self.places.get(&parent).copied().or_else(twin) else {
+            return before.is_none();
+        };
+        // A circle that nobody mends stays one.
+        let Some(before) = before else { return desk.chain().order.first() == Some(&record) };
         if at == before {
             return true;
         }
@@ -199,7 +225,9 @@ impl Path {
         let (own, other) = (self.turns[place], self.turns[at]);
         let calm = |turn: u32| !self.touched.contains(&turn);
         if own == other {
-            return calm(own);
+            // The first of a turn may hang on something behind it, which hangs on the turn before.
+            return calm(own)
+                && (at < place || self.turns[before] == own || calm(self.turns[before]));
         }
         let Some(&last) = self.edges.get(&own) else { return false };
         let first = self.turns[before] != own;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Builder, Draft, Family, Kind,
+    Builder, Draft, Family, Kind, Marks, Message,
     chain::{Standing, sequence},
 };
 
@@ -75,6 +75,11 @@ fn compose<'a>(
     }
     let mut draft = builder.finish();
     draft.body = fragments.body;
+    // A reference that does not count any more brings nothing back.
+    if draft.body.stateful {
+        let refers = |message: &Message| message.marks.has(Marks::REFERENCE);
+        draft.body.stateful = draft.messages.iter().any(refers);
+    }
     draft.facts.note(fragments.facts);
     let chain = sequence(draft, records, standing);
     let fragments = fragments.messages;

@@ -103,8 +103,7 @@ impl Gist {
 
     /// Lets the user tell the instructions that do not stand at the beginning.
     fn sides(&mut self) {
-        let leads =
-            |beat: &&Beat| beat.side() == Side::Instructions || matches!(beat, Beat::Other(_));
+        let leads = |beat: &&Beat| beat.side() == Side::Instructions;
         let lead = self.beats.iter().take_while(leads).count();
         let lead = if self.leads { lead } else { 0 };
         for beat in self.beats.iter_mut().skip(lead) {
