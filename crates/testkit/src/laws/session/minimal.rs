@@ -176,6 +176,7 @@ impl Links {
                 || self.texts.get(id).is_some_and(|texts| texts.iter().any(of_edit))
         };
         let mut at = id(line);
+        let own = at.clone();
         let mut spoke = false;
         for _ in 0..=self.parents.len() {
             let Some(here) = at else { return false };
@@ -183,7 +184,8 @@ impl Links {
             if spoke && !speaks {
                 return false;
             }
-            spoke |= speaks;
+            // A reply hangs on the turn before it.
+            spoke |= *speaks && Some(&here) != own.as_ref();
             let mut hung = self.hung.get(&here).into_iter().flatten();
             if disturbed(&here) || hung.any(disturbed) {
                 return true;

@@ -232,11 +232,14 @@ fn everything(document: &Value) -> String {
             Value::String(text) => {
                 all.push_str(text);
                 all.push('\n');
-                let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
+                let starts = text.match_indices(['{', '[', '"']).map(|(at, _)| at);
                 let lines = starts.filter(|at| *at == 0 || text[..*at].ends_with('\n'));
                 for told in lines.filter_map(|at| text.get(at..)) {
                     let mut values = serde_json::Deserializer::from_str(told).into_iter::<Value>();
-                    values.next().into_iter().flatten().for_each(|inside| look(&inside, all));
+                    let inside = values.next().into_iter().flatten();
+                    inside
+                        .filter(|inside| inside.as_str() != Some(text))
+                        .for_each(|inside| look(&inside, all));
                 }
             }
             Value::Array(list) => list.iter().for_each(|value| look(value, all)),

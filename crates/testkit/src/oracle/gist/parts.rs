@@ -224,10 +224,14 @@ pub(super) fn answer(dialect: Dialect, body: &Value, named: Option<&str>) -> Ans
     let spelled = |text: &str| {
         let parsed = serde_json::from_str::<Value>(text).ok();
         let whole = parsed.filter(|value| value.is_object() || value.is_array());
-        whole.map(|value| if value == json!({}) { String::new() } else { value.to_string() })
+        whole.map(|value| match value.as_object().is_some_and(says_nothing) {
+            true => String::new(),
+            false => value.to_string(),
+        })
     };
     let line = |line: &str| spelled(line).unwrap_or_else(|| line.to_owned());
-    let by_line = || text.lines().map(line).collect::<Vec<_>>().join("\n");
+    let says = |line: &String| !line.is_empty();
+    let by_line = || text.lines().map(line).filter(says).collect::<Vec<_>>().join("\n");
     answer.text = spelled(&text).unwrap_or_else(by_line);
     answer
 }
