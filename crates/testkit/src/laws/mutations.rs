@@ -79,6 +79,11 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
         };
     }
     let Some(again) = detect(&fixed) else {
+        // Where no message held anything in a known form, any of them may have been the one that
+        // looked like a format.
+        if reading.draft.parts.is_empty() {
+            return Ok(());
+        }
         return breach("fixable", format!("looks like no conversation\nafter {fixed}"));
     };
     let second = match read(&fixed, found.wire, want(profile)) {
@@ -92,9 +97,10 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
     if tells && again.wire != found.wire {
         return breach("fixable", format!("looks like {other}\nafter {fixed}"));
     }
-    // It can be read as that one.
-    if let Err(error) = read(&fixed, again.wire, want(Profile::of(again.wire))) {
-        return breach("fixable", format!("unreadable as {other}: {error}\nafter {fixed}"));
+    // What could be read as that one before still can.
+    let readable = |text: &str| read(text, again.wire, want(Profile::of(again.wire))).is_ok();
+    if readable(source) && !readable(&fixed) {
+        return breach("fixable", format!("unreadable as {other}\nafter {fixed}"));
     }
     let case = Case { seed: 0, agent: None, wire: found.wire, profile, policy, size: 0 };
     least::minimal(&case, &reading, &repair, &fixed)?;

@@ -54,10 +54,9 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
     if named == Dialect::Gemini && nameless {
         return Vec::new();
     }
-    // A part that is a call and an answer at once is one to one reader and the other to another.
-    let both = |value: &Value| {
-        value.get("functionCall").is_some() && value.get("functionResponse").is_some()
-    };
+    // A part that is two things at once is one to one reader and the other to another.
+    let things = ["functionCall", "functionResponse", "inlineData", "fileData"];
+    let both = |value: &Value| things.iter().filter(|key| value.get(**key).is_some()).count() > 1;
     let mut blocks = reading.messages.iter().flat_map(|message| &message.blocks);
     if named == Dialect::Gemini && blocks.any(|block| both(block.value)) {
         return Vec::new();
