@@ -243,7 +243,21 @@ pub(crate) fn call_at<'d, 'a>(draft: &'d Draft<'a>, part: usize) -> Option<&'d C
 pub(crate) fn is_invented(draft: &Draft<'_>, part: usize) -> bool {
     match &draft.parts[part].kind {
         Kind::Answer(_) if draft.parts[part].span.is_empty() => true,
-        Kind::Answer(answer) => placeholder::is_placeholder(answer.content.of(draft.source)),
+        Kind::Answer(answer) => {
+            // A screenshot is not made of words, and media beside the words is real.
+            let beside = || {
+                let gemini = draft.wire == Wire::Gemini;
+                gemini && placeholder::has_key(draft.parts[part].span.of(draft.source), "parts")
+            };
+            let content = answer.content.of(draft.source);
+            // What a command printed before it ended is real, whatever it says.
+            let ended =
+                || placeholder::has_key(content, "exit_code") && !content.contains("[foxwedge] ");
+            answer.family.takes_words()
+                && placeholder::is_placeholder(content)
+                && !beside()
+                && !ended()
+        }
         _ => false,
     }
 }
@@ -253,7 +267,7 @@ pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
     let empty = match &draft.parts[part].kind {
         Kind::Answer(answer) => match answer.output {
             Output::Empty | Output::EmptyError | Output::Null | Output::Missing => true,
-            Output::Full | Output::Odd => false,
+            Output::Full | Output::Odd => placeholder::is_blank(answer.content.of(draft.source)),
         },
         _ => false,
     };

@@ -174,6 +174,46 @@ fn said(raw: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether the content of an answer (raw JSON) is a list or a text in which there is nothing but
+/// white space.
+pub(crate) fn is_blank(raw: &str) -> bool {
+    // Nobody writes that much of nothing.
+    const LONGEST: usize = 200;
+    const KEYS: [&str; 4] = ["type", "text", "output", "result"];
+    if raw.len() > LONGEST || !raw.contains(['[', '"']) {
+        return false;
+    }
+    let mut rest = raw;
+    let mut of_type = false;
+    while let Some((before, inside)) = rest.split_once('"') {
+        let Some((string, behind)) = string_end(inside) else { return false };
+        let is_key = behind.trim_start().starts_with(':');
+        let text = plain(string);
+        let nothing = match is_key {
+            true => KEYS.contains(&text.as_str()),
+            false => of_type || text.trim().is_empty(),
+        };
+        if !nothing || before.contains(char::is_alphanumeric) {
+            return false;
+        }
+        of_type = is_key && text == "type";
+        rest = behind;
+    }
+    !rest.contains(char::is_alphanumeric)
+}
+
+/// Whether raw JSON has a key of this name, at any depth.
+pub(crate) fn has_key(raw: &str, key: &str) -> bool {
+    let mut rest = raw;
+    while let Some((string, behind)) = rest.split_once('"').and_then(|it| string_end(it.1)) {
+        rest = behind;
+        if rest.trim_start().starts_with(':') && plain(string) == key {
+            return true;
+        }
+    }
+    false
+}
+
 /// Parts raw JSON behind an opening quote at the closing one.
 fn string_end(inside: &str) -> Option<(&str, &str)> {
     let mut escaped = false;

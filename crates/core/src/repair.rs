@@ -9,6 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     check::{Question, check, count},
     draft::{Content, Draft, Marks, Part, Role},
+    placeholder,
     report::{Applicability, Finding, Report, Strategy},
     rules::RuleSet,
     span::Span,
@@ -190,6 +191,7 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
         let edits = work.edits.len();
         let found = fixable(after.as_ref().unwrap_or(&before), question);
         if found == RuleSet::default() {
+            leave_something(&mut work);
             binding::release(&mut work);
         } else {
             round(&mut work, found);
@@ -213,6 +215,17 @@ fn finish<'a>(mut work: Work<'_, 'a>, before: Report) -> Repair<'a> {
         before,
         after,
         later: RepairLosses::default(),
+    }
+}
+
+/// A history that said something does not become an empty one, which nobody takes and no reader
+/// recognises: a short user message stands for what is gone.
+fn leave_something(work: &mut Work<'_, '_>) {
+    if work.slots.is_empty() && !work.input.messages.is_empty() {
+        let words = placeholder::opening(work.policy().language);
+        work.slots.push(Slot::say(Role::User, words));
+        let note = "nothing else is left: a short user message says so".to_owned();
+        work.note(314, Strategy::Insert, 0, Vec::new(), note);
     }
 }
 

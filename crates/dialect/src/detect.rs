@@ -3,6 +3,8 @@
 //! Looks at the keys of a request and at the first messages only: a large history is not read
 //! twice.
 
+use std::borrow::Cow;
+
 use foxwedge_core::{Span, Wire};
 
 use crate::json::{Scan, Scanner, Shape, elements, field};
@@ -237,11 +239,11 @@ fn message(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> 
             }
             b"role" => {
                 let value = scan.skip()?;
-                match value.of(source) {
-                    "\"tool\"" | "\"function\"" => {
+                match &*word(source, value) {
+                    "tool" | "function" => {
                         score.vote(Wire::OpenaiChat, Confidence::Certain, "tool messages");
                     }
-                    "\"developer\"" => {
+                    "developer" => {
                         score.vote(Wire::OpenaiChat, Confidence::Likely, "a developer message");
                     }
                     _ => score.vote(Wire::OpenaiChat, Confidence::Guess, "messages with a role"),
@@ -268,7 +270,7 @@ fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
             match key {
                 b"type" => {
                     typed = true;
-                    block(value.of(source), score);
+                    block(&word(source, value), score);
                 }
                 b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
                     score.vote(
@@ -291,8 +293,18 @@ fn blocks(scan: &mut Scanner<'_>, source: &str, score: &mut Score) -> Scan<()> {
     .map(drop)
 }
 
+/// What a string says, however it is spelled; any other value as it is.
+fn word(source: &str, value: Span) -> Cow<'_, str> {
+    let raw = value.of(source);
+    if !raw.contains('\\') {
+        return Cow::Borrowed(raw.trim_matches('"'));
+    }
+    let said = Scanner::within(source, value).string();
+    said.map_or(Cow::Borrowed(raw), |text| text.text(source))
+}
+
 fn block(kind: &str, score: &mut Score) {
-    match kind.trim_matches('"') {
+    match kind {
         "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
         | "mcp_tool_use" | "document" | "image" => {
             score.vote(Wire::Anthropic, Confidence::Certain, "`tool_use` and `tool_result` blocks");

@@ -2,7 +2,9 @@
 
 mod support;
 
-use foxwedge_core::{Policy, Profile, Tail, Wire};
+use foxwedge_core::{Policy, Profile, Tail, Unanswered, Wire};
+use foxwedge_dialect::session::Agent;
+use foxwedge_testkit::laws::session::{case, see};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
 
@@ -174,4 +176,170 @@ fn a_field_of_a_request_that_stands_there_twice_was_read_one_way_and_repaired_an
     let error = foxwedge_dialect::read(document, Wire::Bedrock, foxwedge_dialect::Want::default());
     let error = error.expect_err("which one counts would depend on the reader");
     assert_eq!(error.to_string(), "the field `toolConfig` stands there twice");
+}
+
+#[test]
+fn a_part_of_an_unknown_type_was_taken_out_of_its_result() {
+    let result = json!({"role": "tool", "tool_call_id": "x", "content": [
+        {"type": "tomorrow", "text": "REAL"}]});
+    let document = chat(json!([user("go"), call("x"), result, answer("y", "stray")]));
+    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    assert_eq!(fixed.list()[2]["content"][0]["text"], "REAL", "{}", fixed.text);
+}
+
+#[test]
+fn only_media_leaves_a_result_and_what_says_nothing_does_not_stay_alone() {
+    let result = json!({"role": "tool", "tool_call_id": "x", "content": [
+        {"type": "text", "text": null},
+        {"type": "tomorrow", "text": "REAL"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}]});
+    let document = chat(json!([user("go"), call("x"), result]));
+    let fixed = mended(Wire::OpenaiChat, &bold(Profile::OpenaiChat), &document);
+    let list = fixed.list();
+    assert_eq!(list[2]["content"][0]["text"], "REAL", "{}", fixed.text);
+    assert_eq!(list[3]["content"][1]["type"], "image_url", "{}", fixed.text);
+}
+
+#[test]
+fn a_history_of_which_nothing_could_stay_was_emptied() {
+    let search = json!([{"role": "assistant", "content": [
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}]}]);
+    let thought = json!({"input": [{"type": "reasoning", "id": "rs_1", "summary": []}]});
+    let open = chat(json!([call("x")]));
+    let dropping = Policy { unanswered: Unanswered::DropTurn, bold: true, ..Policy::default() };
+    let cases = [
+        (Wire::Anthropic, bold(Profile::Anthropic), search.to_string()),
+        (Wire::OpenaiResponses, bold(Profile::OpenaiResponses), thought.to_string()),
+        (Wire::OpenaiChat, asked(Profile::OpenaiChat, dropping), open),
+    ];
+    for (wire, question, document) in cases {
+        let fixed = mended(wire, &question, &document);
+        assert_eq!(fixed.list().len(), 1, "{}", fixed.text);
+        assert!(fixed.text.contains("beginning of this conversation"), "{}", fixed.text);
+    }
+}
+
+#[test]
+fn media_beside_the_words_of_a_placeholder_was_thrown_away() {
+    let history = json!([
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "shot",
+            "response": {"error": "[Tool execution was interrupted]"},
+            "parts": [{"inlineData": {"mimeType": "image/png", "data": "SHOWN"}}, null]}}]}
+    ]);
+    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+    assert!(fixed.text.contains("SHOWN"), "{}", fixed.text);
+}
+
+#[test]
+fn what_a_command_printed_was_taken_for_a_placeholder() {
+    let history = json!([
+        {"role": "user", "content": "go"},
+        {"type": "shell_call_output", "call_id": "s", "output": [
+            {"stdout": "aborted", "stderr": "", "outcome": {"type": "exit", "exit_code": 3}}]}
+    ]);
+    let fixed =
+        mended(Wire::OpenaiResponses, &bold(Profile::OpenaiResponses), &history.to_string());
+    assert!(fixed.text.contains("aborted"), "{}", fixed.text);
+}
+
+#[test]
+fn a_result_of_white_space_kept_the_real_one_from_its_call() {
+    let result = |text: &str| {
+        json!({"role": "user", "content": [
+            {"toolResult": {"toolUseId": "t", "content": [{"text": text}]}}]})
+    };
+    let history = json!([
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}]},
+        result(" "),
+        result("REAL")
+    ]);
+    let fixed = mended(Wire::Bedrock, &bold(Profile::Bedrock), &history.to_string());
+    let told = &fixed.list()[2]["content"][0]["toolResult"]["content"][0]["text"];
+    assert_eq!(told, "REAL", "{}", fixed.text);
+}
+
+#[test]
+fn a_gemini_result_that_names_its_tool_went_to_another_call_of_its_id() {
+    let model = |name: &str| {
+        json!({"role": "model", "parts": [
+            {"functionCall": {"id": "c", "name": name, "args": {}}}]})
+    };
+    let history = json!([
+        {"role": "user", "parts": [{"text": "go"}]},
+        model("read"),
+        model("bash"),
+        {"role": "user", "parts": [
+            {"functionResponse": {"id": "c", "name": "read", "response": {"output": "1"}}},
+            {"functionResponse": {"name": "read", "response": {"output": "2"}}}]}
+    ]);
+    let fixed = mended(Wire::Gemini, &bold(Profile::Gemini), &history.to_string());
+    let told = &fixed.list()[3]["parts"][0]["functionResponse"];
+    assert_eq!((&told["name"], &told["response"]["output"]), (&json!("read"), &json!("1")));
+}
+
+#[test]
+fn half_a_character_stayed_in_arguments_that_were_wrapped() {
+    let document = r#"[{"role":"user","content":[{"text":"go"}]},
+        {"role":"assistant","content":[{"toolUse":{"toolUseId":"t","name":"f","input":["\ud83d"]}}]},
+        {"role":"user","content":[{"toolResult":{"toolUseId":"t","content":[{"text":"1"}]}}]}]"#;
+    let fixed = mended(Wire::Bedrock, &bold(Profile::Bedrock), document);
+    assert!(!fixed.text.contains("ud83d"), "{}", fixed.text);
+}
+
+#[test]
+fn a_block_whose_type_is_spelled_with_escapes_was_not_recognised() {
+    let document = r#"[{"role":"user","content":"go"},{"role":"assistant","content":[
+        {"type":"tool_u\u0073e","id":"t","name":"f","input":{}}]}]"#;
+    let found = foxwedge_dialect::detect(document).map(|found| found.wire);
+    assert_eq!(found, Some(Wire::Anthropic));
+}
+
+/// A file of Claude Code after a repair under the default policy, and what is still found in it.
+fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let question = case(1, Agent::ClaudeCode, Policy::default(), 0).question();
+    let seen = see(Agent::ClaudeCode, &question, lines.as_bytes()).expect("it can be read");
+    let again = see(Agent::ClaudeCode, &question, &seen.fixed).expect("it can be read again");
+    let left = again.report.findings.iter().map(|finding| finding.rule.code).collect();
+    (String::from_utf8_lossy(&seen.fixed).into_owned(), left)
+}
+
+fn record(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
+    json!({"type": role, "uuid": id, "parentUuid": parent, "sessionId": "s",
+        "message": {"role": role, "id": format!("msg_{id}"), "content": content}})
+}
+
+#[test]
+fn a_session_that_carried_over_a_reply_got_one_opening_after_another() {
+    let mut summary = record("r3", Some("r2"), "user", json!("summary"));
+    summary["isApiErrorMessage"] = json!(true);
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "assistant", json!([{"type": "text", "text": "hello"}])),
+        json!({"type": "system", "subtype": "compact_boundary", "uuid": "r2", "parentUuid": null,
+            "compactMetadata": {"trigger": "auto", "preservedMessages": {
+                "anchorUuid": "r3", "uuids": ["r1"], "allUuids": ["r1"]}}}),
+        summary,
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert_eq!(fixed.matches("beginning of this conversation").count(), 1, "{fixed}");
+}
+
+#[test]
+fn a_result_behind_an_error_of_the_api_was_linked_anew_without_need() {
+    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
+    let mut error =
+        record("r3", Some("r2"), "assistant", json!([{"type": "text", "text": "busy"}]));
+    error["isApiErrorMessage"] = json!(true);
+    let result = json!([{"type": "tool_result", "tool_use_id": "a", "content": "done"}]);
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        record("r2", Some("r1"), "assistant", calls("a")),
+        error,
+        record("r4", Some("r3"), "user", result),
+        record("r5", Some("r2"), "assistant", calls("b")),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(fixed.contains(r#""parentUuid":"r3""#), "{fixed}");
 }

@@ -100,9 +100,6 @@ fn nearest(draft: &Draft<'_>, pairing: &mut Pairing, group: usize) {
         if answers.is_empty() || answers.len() == calls.len() {
             continue;
         }
-        for &call in &calls {
-            pairing.calls[call].set_answer(None);
-        }
         let of_message = |one: &usize, other: &usize| {
             pairing.calls[*one].message() == pairing.calls[*other].message()
         };
@@ -112,6 +109,24 @@ fn nearest(draft: &Draft<'_>, pairing: &mut Pairing, group: usize) {
             wanted.extend(own.iter().take(room));
         }
         wanted.sort_unstable();
+        // Where answers name their tool, the names know better.
+        let name = |call: usize| call_at(draft, pairing.calls[call].part())?.name.as_deref();
+        let told = |answer: usize| match &draft.parts[pairing.answers[answer].part()].kind {
+            Kind::Answer(answer) => answer.tool(),
+            _ => None,
+        };
+        let has = |call: usize, answer: usize| told(answer).is_some() && told(answer) == name(call);
+        let fits = calls
+            .iter()
+            .filter(|&&call| pairing.calls[call].answer().is_some_and(|answer| has(call, answer)))
+            .count();
+        let moved = wanted.iter().zip(&answers).filter(|(call, answer)| has(**call, **answer));
+        if draft.wire == Wire::Gemini && moved.count() < fits {
+            continue;
+        }
+        for &call in &calls {
+            pairing.calls[call].set_answer(None);
+        }
         for (call, answer) in wanted.into_iter().zip(answers) {
             join(draft, pairing, call, answer);
         }

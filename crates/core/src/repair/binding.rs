@@ -3,6 +3,8 @@
 //! An edit before such a block takes the thinking from the edit on with it: removing the later
 //! blocks of the chain is accepted, keeping them over a changed prefix is refused.
 
+use std::collections::HashMap;
+
 use super::{Piece, work::Work};
 use crate::{
     check::Question,
@@ -68,20 +70,53 @@ fn cause(work: &Work<'_, '_>) -> u16 {
     about_messages.min_by_key(|edit| edit.message).map_or(503, |edit| edit.code)
 }
 
-/// Findings whose repair no refusal demands: for each rule, the first message that has one.
+/// Findings whose repair no refusal demands.
 #[derive(Default)]
-pub(crate) struct CosmeticFindings(Vec<(u16, usize)>);
+pub(crate) struct CosmeticFindings<'d> {
+    /// For each rule, the first message that a repair would change.
+    first: Vec<(u16, usize)>,
+    /// The first message that calls under each id; asked for only where it matters.
+    called: Option<HashMap<&'d str, usize>>,
+    /// The message of the last orphan, and where the assistant messages before it begin.
+    run: Option<(usize, usize)>,
+}
 
-impl CosmeticFindings {
+impl<'d> CosmeticFindings<'d> {
     /// Takes note of a finding.
-    pub(crate) fn see(&mut self, draft: &Draft<'_>, finding: &Finding) {
+    pub(crate) fn see(&mut self, draft: &'d Draft<'_>, finding: &Finding) {
         let Finding { rule, severity, fix, at, .. } = finding;
-        if !is_cosmetic(draft, rule, *severity, *fix) {
+        let bound = draft.facts.any(Facts::REASONING);
+        if !bound || !is_cosmetic(draft, rule, *severity, *fix) {
             return;
         }
-        match self.0.iter_mut().find(|(code, _)| *code == rule.code) {
-            Some((_, first)) => *first = at.message.min(*first),
-            None => self.0.push((rule.code, at.message)),
+        let place = self.place(draft, finding).min(at.message);
+        match self.first.iter_mut().find(|(code, _)| *code == rule.code) {
+            Some((_, first)) => *first = place.min(*first),
+            None => self.first.push((rule.code, place)),
+        }
+    }
+
+    /// Where the repair of a finding would change something: an answer that stands apart, or that is
+    /// better than the one there, goes back to a call of its id.
+    fn place(&mut self, draft: &'d Draft<'_>, finding: &Finding) -> usize {
+        let at = finding.at.message;
+        match finding.rule.code {
+            // It may be told in front of a turn that is still open.
+            102 => match self.run.filter(|(message, _)| *message == at) {
+                Some((_, start)) => start,
+                None => {
+                    let before = draft.messages.get(..at).unwrap_or(&[]).iter().rev();
+                    let run = before.take_while(|message| message.role.is_assistant()).count();
+                    self.run = Some((at, at - run));
+                    at - run
+                }
+            },
+            103..=105 => {
+                let called = self.called.get_or_insert_with(|| first_calls(draft));
+                let first = finding.ids.iter().filter_map(|id| called.get(id.as_str())).min();
+                first.copied().unwrap_or(0)
+            }
+            _ => at,
         }
     }
 
@@ -94,7 +129,7 @@ impl CosmeticFindings {
         question: &Question,
         report: &mut Report,
     ) {
-        if self.0.is_empty() || !binds(draft, question) {
+        if self.first.is_empty() || !binds(draft, question) {
             return;
         }
         let bound = draft.messages.iter().rposition(|message| {
@@ -106,13 +141,28 @@ impl CosmeticFindings {
         // What stands behind an open turn may be put before it.
         let behind = |code: u16| usize::from(draft.body.optional.has(code));
         let early = |(code, first): &(u16, usize)| *first <= last + behind(*code);
-        for (code, _) in self.0.into_iter().filter(early) {
+        for (code, _) in self.first.into_iter().filter(early) {
             spared.add(code);
         }
         report.hold_back(|rule, severity, fix| {
             spared.has(rule.code) && is_cosmetic(draft, rule, severity, fix)
         });
     }
+}
+
+/// The first message that calls under each id.
+fn first_calls<'d>(draft: &'d Draft<'_>) -> HashMap<&'d str, usize> {
+    let mut calls = HashMap::new();
+    for (at, message) in draft.messages.iter().enumerate() {
+        for part in draft.parts_of(message) {
+            if let Kind::Call(call) = &part.kind
+                && let Some(id) = call.id.as_deref()
+            {
+                calls.entry(id).or_insert(at);
+            }
+        }
+    }
+    calls
 }
 
 fn is_cosmetic(draft: &Draft<'_>, rule: &Rule, severity: Severity, fix: Fix) -> bool {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{Repair, Source};
-use crate::draft::{Draft, Kind, Text};
+use super::{Repair, Slot, Source};
+use crate::draft::{Draft, Kind, Marks, Text};
 
 /// What a repair takes from a history, and what it writes into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,6 +59,8 @@ impl Repair<'_> {
         }
         let mut whole = vec![false; draft.messages.len()];
         let mut kept = HashSet::new();
+        let origin = |slot: &Slot<'_>| draft.messages.get(slot.origin?).map(|it| it.span.start);
+        let origins: HashSet<u32> = self.slots.iter().filter_map(origin).collect();
         for slot in self.slots.iter() {
             if !slot.touched || !slot.opened {
                 if let Some(message) = slot.origin.and_then(|at| whole.get_mut(at)) {
@@ -83,6 +85,10 @@ impl Repair<'_> {
                 .iter()
                 .filter(|part| !whole && !kept.contains(&(part.span.start, part.span.end)));
             gone.for_each(|part| losses.count(&part.kind));
+            // What stood in fields that we do not know is gone with its message.
+            let held = message.marks.has(Marks::UNKNOWN_BODY) && message.range().is_empty();
+            let dropped = held && !whole && !origins.contains(&message.span.start);
+            losses.other_parts_removed += usize::from(dropped);
         }
         losses.tool_results_removed =
             losses.tool_results_removed.saturating_sub(losses.results_quoted);

@@ -52,7 +52,7 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
     }
     let (draft, mut pairing) = work.paired();
     prefer_real(&draft, &mut pairing);
-    let decisions = decide(work, &draft, &pairing);
+    let decisions = decide(work, found, &draft, &pairing);
     let nothing = decisions.invent.is_empty()
         && decisions.verdicts.iter().all(|verdict| *verdict == Verdict::Stay);
     if nothing {
@@ -65,11 +65,17 @@ pub(super) fn mend(work: &mut Work<'_, '_>, found: RuleSet) {
     }
 }
 
-fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decisions {
+fn decide(work: &Work<'_, '_>, found: RuleSet, draft: &Draft<'_>, pairing: &Pairing) -> Decisions {
     let anywhere = draft.layout() == Layout::Items
         && !matches!(work.question.profile, Profile::Deepseek | Profile::Strict);
-    let (displaced, split, misplaced) = (work.wants(103), work.wants(105), work.wants(304));
-    let (duplicates, orphans) = (work.wants(104), work.wants(102) && !draft.body.stateful);
+    // What was found and is not to be repaired unasked stays, also where others are repaired. A real
+    // answer that takes the place of a placeholder moves there.
+    let wants = |code: u16| work.wants(code) && found.has(code);
+    let swaps = found.has(102) || found.has(104);
+    let displaced = work.wants(103) && (swaps || found.has(103));
+    let split = work.wants(105) && (swaps || found.has(105));
+    let misplaced = work.wants(304) && (swaps || found.has(304));
+    let (duplicates, orphans) = (wants(104) || wants(102), wants(102) && !draft.body.stateful);
     let extra = match work.policy().orphans {
         Orphans::Quote => Verdict::Quote,
         Orphans::Drop => Verdict::Remove,
@@ -103,7 +109,7 @@ fn decide(work: &Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing) -> Decision
     };
     let running = frontier(draft, pairing, work.policy().tail);
     let open = |&call: &usize| pairing.calls[call].answer().is_none() && !running.contains(&call);
-    let invent = if work.wants(101) && work.policy().unanswered == Unanswered::Answer {
+    let invent = if wants(101) && work.policy().unanswered == Unanswered::Answer {
         (0..pairing.calls.len()).filter(open).collect()
     } else {
         Vec::new()
@@ -138,6 +144,8 @@ fn note_all(work: &mut Work<'_, '_>, draft: &Draft<'_>, pairing: &Pairing, decis
             Fate::Misplaced(_) => 304,
             Fate::Apart(_) | Fate::Early(_) | Fate::Home(_) => 103,
             Fate::Duplicate(_) => 104,
+            // What lies on the server may have made the call; only its place is wrong.
+            Fate::Orphan if draft.body.stateful => 304,
             Fate::Orphan => 102,
         };
         work.note(

@@ -18,7 +18,12 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
     if found.has(106) {
         join_turns(work);
     }
-    if found.has(406) {
+    // A message of nothing but reasoning goes first: instructions may be in their place without it.
+    let thinks = |slot: &Slot<'_>| {
+        let spoken = |kind: &Kind<'_>| !matches!(kind, Kind::Reasoning(_));
+        slot.role.is_assistant() && !slot.holds(work.input, spoken)
+    };
+    if found.has(406) && !(found.has(501) && work.slots.iter().any(thinks)) {
         demote_system(work);
     }
     if found.has(402) || found.has(404) {

@@ -53,10 +53,10 @@ fn answer(answer: &Answer<'_>, words: &str) -> String {
 
 fn element(source: &str, one: Span) -> Element {
     let fields = fields(source, one);
-    let key = fields.first().map(|field| field.key.as_ref());
-    match key {
-        Some("text") => Element::Text("text"),
-        Some("image" | "document" | "video") => Element::Whole,
+    let [only] = fields.as_slice() else { return Element::Told };
+    match only.key.as_ref() {
+        "text" => Element::Text("text"),
+        "image" | "document" | "video" if only.value.of(source).starts_with('{') => Element::Whole,
         _ => Element::Told,
     }
 }

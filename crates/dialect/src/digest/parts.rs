@@ -1,6 +1,5 @@
 //! From messages to what counts of them.
 
-
 use foxwedge_core::{
     Call, Draft, Family, Kind, Marks, Message, OptionalText, Part, Role, Span, Text, Wire,
 };

@@ -155,7 +155,7 @@ fn content<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<Body> {
                 |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Missing));
             body.empty = parts.iter().all(empty);
             body.holes = parts.iter().any(|part| matches!(part.kind, Kind::Text(Text::Missing)));
-            body.media = parts.iter().any(|part| !matches!(part.kind, Kind::Text(_)));
+            body.media = parts.iter().any(|part| matches!(part.kind, Kind::Media));
         }
         Shape::Null => {
             body.content = Content::Null;
@@ -198,7 +198,8 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let kind = match &*kind.text(source) {
         "text" => Kind::Text(says.unwrap_or(Text::Missing)),
         "refusal" => Kind::Text(Text::Full),
-        "image_url" | "input_audio" | "file" | "image" | "video_url" => Kind::Media,
+        "image_url" | "input_audio" | "file" | "image" | "video_url" | "audio_url"
+        | "document_url" => Kind::Media,
         _ => Kind::Other,
     };
     reader.waiting.push(Part { span, kind });

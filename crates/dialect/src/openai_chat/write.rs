@@ -111,11 +111,11 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
         elements(out.source, answer.content).into_iter().filter(|&one| !is_hole(out.source, one))
     };
     if let Some(pointer) = piece.patch.pointer() {
-        // Text stays, media went; the pointer says where to.
+        // Media went, all else stays; the pointer says where to.
         let mut content = out.inner();
         content.text("[");
         for one in whole() {
-            if let Element::Text(_) = element(out.source, one) {
+            if element(out.source, one) != Element::Whole {
                 content.copy(one);
                 content.text(",");
             }
@@ -139,7 +139,8 @@ fn answer_changes(out: &Writer<'_>, piece: &Piece<'_>, changes: &mut Changes<'_>
 
 /// Whether a part is a text without text.
 fn is_hole(source: &str, part: Span) -> bool {
-    says(source, part, "type").as_deref() == Some("text") && field(source, part, "text").is_none()
+    let words = field(source, part, "text").map(|words| words.of(source));
+    says(source, part, "type").as_deref() == Some("text") && matches!(words, None | Some("null"))
 }
 
 fn reasoning_changes<'s>(
@@ -243,7 +244,7 @@ fn write_content(out: &mut Writer<'_>, pieces: &[&Piece<'_>]) {
                 out.text(&format!("{{\"type\":\"text\",\"text\":{heading}}}"));
                 let media: Vec<Span> = elements(out.source, media.content(span))
                     .into_iter()
-                    .filter(|&one| !matches!(element(out.source, one), Element::Text(_)))
+                    .filter(|&one| element(out.source, one) == Element::Whole)
                     .collect();
                 copy_all(out, &media);
             }
@@ -289,7 +290,10 @@ fn element(source: &str, one: Span) -> Element {
     match says(source, one, "type").as_deref() {
         Some("text") => Element::Text("text"),
         Some("refusal") => Element::Text("refusal"),
-        Some("image_url" | "input_audio" | "file" | "image" | "video_url") => Element::Whole,
+        Some(
+            "image_url" | "input_audio" | "file" | "image" | "video_url" | "audio_url"
+            | "document_url",
+        ) => Element::Whole,
         _ => Element::Told,
     }
 }

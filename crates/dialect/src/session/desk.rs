@@ -53,7 +53,7 @@ pub(super) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>) -> Rewritt
     desk.settle_carried(&plan);
     let gone = gone(&desk, &plan, repair);
     let places = places(&desk, &plan, &gone);
-    let woven = weave(&desk, &plan, repair, gone);
+    let woven = weave(&desk, &plan, repair, gone, &places.moved);
     let mut edits = Edits::default();
     for (place, planned) in
         plan.iter().enumerate().filter(|(_, planned)| in_place(planned, &places))
@@ -205,6 +205,9 @@ impl<'s, 'a> Desk<'s, 'a> {
             plan.get(first..=(last + 1).min(plan.len() - 1)).unwrap_or(&[])
         });
         let plain = among.iter().all(|planned| matches!(planned.made, Made::Kept(_)));
+        // Nothing new can stand between them and what they are named behind.
+        let opened = first.and_then(|first| plan.get(first.checked_sub(1)?));
+        let plain = plain && !opened.is_some_and(|it| matches!(it.made, Made::New(..)));
         self.at_home = all > 0 && !(kept == all && same && plain);
     }
 

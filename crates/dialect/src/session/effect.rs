@@ -207,7 +207,11 @@ impl Session<'_> {
         };
         let special = match self.agent {
             Agent::Codex | Agent::GeminiCli => match shape.head {
-                Some(head) if head != flaw.span => (shape.first == flaw.span).then_some(FirstLine),
+                // What stands before the head is the first line, or becomes it.
+                Some(head) if head != flaw.span => {
+                    let torn = shape.first != head && flaw.span.start < head.start;
+                    (torn || shape.first == flaw.span).then_some(FirstLine)
+                }
                 _ => Some(FirstRecord),
             },
             Agent::ClaudeCode if shape.moved_end == Some(flaw.span) => Some(LastMessage),

@@ -110,11 +110,17 @@ impl<'a> Emission<'_, 'a> {
         // A torn end is no element: it stays or goes with what stands behind the list.
         let torn_end = count > 0 && !is_whole(count - 1);
         let elements = if torn_end { count - 1 } else { count };
-        let mut records = std::mem::take(&mut self.edits.first);
+        // Before the conversation, but behind what a truncation or a summary took away.
+        let head = self.session.chain.records.iter().min().map_or(0, |&first| first as usize);
+        let mut records = Vec::new();
         for record in 0..elements {
+            if record == head {
+                records.append(&mut self.edits.first);
+            }
             records.push(self.spell(record));
             records.append(&mut self.behind(record));
         }
+        records.append(&mut self.edits.first);
         records.retain(|record| !record.is_empty());
         for (at, record) in records.into_iter().enumerate() {
             if at > 0 {

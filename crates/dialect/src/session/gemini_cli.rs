@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     gemini,
-    json::{Scan, Scanner, Shape, field, says, unescape},
+    json::{Scan, Scanner, Shape, elements, field, says},
     outline::{Once, Reader, fullness},
 };
 
@@ -250,27 +250,23 @@ fn called<'a>(scan: &mut Scanner<'a>, source: &'a str) -> Scan<Called<'a>> {
     Ok(call)
 }
 
-/// What the user tells the agent and not the model.
+/// What the user tells the agent and not the model: a text that is alone, however it is spelled.
 fn is_aside(source: &str, content: Span) -> bool {
     const OWN: [&str; 4] = ["/", "?", "<session_context>", "<hook_context>"];
-    let raw = content.of(source);
-    let text = match raw.strip_prefix('"') {
-        Some(text) => text,
-        None => {
-            // A list of one text.
-            let Some(one) = raw.strip_prefix('[') else { return false };
-            let Some(text) = one.trim_start().strip_prefix("{\"text\":\"") else { return false };
-            text
-        }
+    let one = match content.of(source).as_bytes().first() {
+        Some(b'[') => match elements(source, content).as_slice() {
+            [one] => *one,
+            _ => return false,
+        },
+        _ => content,
     };
-    // The beginning tells; a quote that is not escaped ends it.
-    let end = text.char_indices().nth(64).map_or(text.len(), |(at, _)| at);
-    let near = text.get(..end).unwrap_or(text);
-    let plain = near.replace("\\\"", "'");
-    let said = unescape(plain.split('"').next().unwrap_or_default());
-    let said = said.trim();
-    let only = !raw.contains("\"},") && !raw.contains("functionResponse");
-    said.is_empty() && only && plain.contains('"') || OWN.iter().any(|mark| said.starts_with(mark))
+    let text = match one.of(source).as_bytes().first() {
+        Some(b'"') => Scanner::within(source, one).string().ok().map(|text| text.text(source)),
+        Some(b'{') => says(source, one, "text"),
+        _ => None,
+    };
+    let said = text.as_deref().map(str::trim);
+    said.is_some_and(|said| said.is_empty() || OWN.iter().any(|mark| said.starts_with(mark)))
 }
 
 /// The parts of a content: a string, a part, or a list of both.

@@ -105,8 +105,12 @@ pub(super) fn next_whole(
     }
 }
 
-/// Nothing, or another object, stands behind it.
+/// It begins the line, or nothing or another object stands behind it: else it may be a part of
+/// something larger.
 fn stands_alone(source: &str, span: Span, line: Span) -> bool {
+    if span.start == line.start {
+        return true;
+    }
     let behind = source.get(span.end as usize..line.end as usize).unwrap_or("").trim_start();
     behind.is_empty() || behind.starts_with('{')
 }
@@ -156,7 +160,8 @@ mod tests {
     #[test]
     fn whole_records_are_found_behind_torn_ones() {
         let is_record = |source: &str, span: Span| span.of(source).starts_with("{\"type\"");
-        let table: [(&str, &[&str]); 6] = [
+        let table: [(&str, &[&str]); 7] = [
+            (r#"{"type":"a"}?"b":1}"#, &[r#"{"type":"a"}"#]),
             (r#"{"type":"a","x":{"y"#, &[]),
             (r#"{"type":"a","x{"type":"b"}"#, &[r#"{"type":"b"}"#]),
             (r#"{"type":"a"}{"type":"b"}"#, &[r#"{"type":"a"}"#, r#"{"type":"b"}"#]),

@@ -1,6 +1,9 @@
 //! The path of a repaired file, and which of its links have to be written anew.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::OnceCell,
+    collections::{HashMap, HashSet},
+};
 
 use foxwedge_core::{Role, chain::Standing};
 
@@ -15,7 +18,7 @@ use crate::json::quote;
 const HOPS: usize = 64;
 
 /// The records of the path in order, those that are no messages included.
-pub(super) struct Path {
+pub(super) struct Path<'a> {
     items: Vec<Item>,
     /// The turn of each item: a run of replies with what follows it.
     turns: Vec<u32>,
@@ -25,16 +28,33 @@ pub(super) struct Path {
     places: HashMap<u32, usize>,
     /// For each turn the last item before it that the others are linked to.
     edges: HashMap<u32, usize>,
+    /// Where records of each id stand; asked for only where one hangs on a record beside the path.
+    named: OnceCell<HashMap<&'a str, usize>>,
 }
 
-impl Path {
+impl<'a> Path<'a> {
     pub(super) fn new(
-        desk: &Desk<'_, '_>,
+        desk: &Desk<'_, 'a>,
         plan: &[Planned<'_, '_>],
         gone: &HashSet<u32>,
+        moved: &HashSet<u32>,
         joined: &HashSet<u32>,
-    ) -> Path {
+    ) -> Path<'a> {
         let (mut notes, shaken) = notes(desk, plan, gone);
+        // Agents begin at the last message of the file, also if it is one that they do not send.
+        let stays = |record: &u32| !moved.contains(record);
+        let last = plan.iter().filter_map(Planned::record).filter(stays).max();
+        let ends = |note: &u32| {
+            let link = desk.log().links.get(*note as usize);
+            let speaks = link.is_some_and(|link| link.fragment.is_some());
+            speaks && Some(*note) > last && !(moved.is_empty() && joined.is_empty())
+        };
+        let mut end: Vec<u32> = Vec::new();
+        for notes in notes.values_mut() {
+            end.extend(notes.iter().copied().filter(&ends));
+            notes.retain(|note| !ends(note));
+        }
+        end.sort_unstable();
         let first = notes.remove(&None).unwrap_or_default();
         let mut items: Vec<Item> = first.into_iter().map(Item::Old).collect();
         let mut turns = vec![0; items.len()];
@@ -73,9 +93,10 @@ impl Path {
             before = turn;
         }
         items.append(&mut waiting);
+        items.extend(end.into_iter().map(Item::Old));
         turns.resize(items.len(), before);
         let (touched, places, edges) = (HashSet::new(), HashMap::new(), HashMap::new());
-        let mut path = Path { items, turns, touched, places, edges };
+        let mut path = Path { items, turns, touched, places, edges, named: OnceCell::new() };
         let mut shaken = shaken;
         shaken.extend(parted(desk, plan));
         shaken.extend(plan.iter().filter_map(|planned| match planned.made {
@@ -117,7 +138,7 @@ impl Path {
     /// Writes down every link that has to change.
     pub(super) fn link(
         &self,
-        desk: &Desk<'_, '_>,
+        desk: &Desk<'_, 'a>,
         woven: &mut Woven,
         joined: &HashSet<u32>,
         left: &HashSet<u32>,
@@ -169,8 +190,21 @@ impl Path {
         }
     }
 
+    /// Where the first record of each id stands.
+    fn by_id(&self, desk: &Desk<'_, 'a>) -> HashMap<&'a str, usize> {
+        let mut named = HashMap::new();
+        for (place, &item) in self.items.iter().enumerate() {
+            if let Item::Old(record) = item
+                && !desk.id(record).is_empty()
+            {
+                named.entry(desk.id(record)).or_insert(place);
+            }
+        }
+        named
+    }
+
     /// Whether the agent finds the way from a record to the one before it by itself.
-    fn keeps(&self, desk: &Desk<'_, '_>, record: u32, place: usize, before: Option<usize>) -> bool {
+    fn keeps(&self, desk: &Desk<'_, 'a>, record: u32, place: usize, before: Option<usize>) -> bool {
         let Some(mut parent) = desk.parent(record) else {
             // A root, or one whose parent lies in another file.
             return before.is_none();
@@ -178,16 +212,21 @@ impl Path {
         // A piece may hang on records beside the path that are no messages.
         for _ in 0..HOPS {
             let link = desk.log().links.get(parent as usize);
-            let note = link.is_some_and(|link| link.fragment.is_none());
+            let note = link.is_some_and(|link| link.fragment.is_none() || link.hidden);
             if !desk.mixes_turns() || !note || self.places.contains_key(&parent) {
                 break;
             }
-            let Some(next) = desk.parent(parent) else { return false };
+            let Some(next) = desk.parent(parent) else { return before.is_none() };
             parent = next;
         }
+        // Of two records of one id, one is on the path.
+        let twin = || self.named.get_or_init(|| self.by_id(desk)).get(desk.id(parent)).copied();
         // What it hangs on may belong to a sub-agent: then the conversation begins with it.
-        let Some(&at) = self.places.get(&parent) else { return before.is_none() };
-        let Some(before) = before else { return false };
+        let Some(at) = self.places.get(&parent).copied().or_else(twin) else {
+            return before.is_none();
+        };
+        // A circle that nobody mends stays one.
+        let Some(before) = before else { return desk.chain().order.first() == Some(&record) };
         if at == before {
             return true;
         }
@@ -199,7 +238,9 @@ impl Path {
         let (own, other) = (self.turns[place], self.turns[at]);
         let calm = |turn: u32| !self.touched.contains(&turn);
         if own == other {
-            return calm(own);
+            // The first of a turn may hang on something behind it, which hangs on the turn before.
+            return calm(own)
+                && (at < place || self.turns[before] == own || calm(self.turns[before]));
         }
         let Some(&last) = self.edges.get(&own) else { return false };
         let first = self.turns[before] != own;

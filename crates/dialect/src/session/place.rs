@@ -64,7 +64,9 @@ fn end(
     let stays = |record: &u32| !gone.contains(record) && !moved.contains(record);
     let last = (0..u32::try_from(desk.log().links.len()).unwrap_or(0)).rev().find(|record| {
         let link = &desk.log().links[*record as usize];
-        link.fragment.is_some() && stays(record) && desk.standing(*record) != Standing::Side
+        // Nobody begins at a record that only repeats another one.
+        let other = matches!(desk.standing(*record), Standing::Side | Standing::Twin);
+        link.fragment.is_some() && stays(record) && !other
     })?;
     let own = desk.standing(last).is_in();
     (!own).then(|| plan.len().checked_sub(1)).flatten()

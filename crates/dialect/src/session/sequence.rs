@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    Builder, Draft, Family, Kind, OptionalText,
+    Builder, Draft, Family, Kind, Marks, Message, OptionalText,
     chain::{Standing, sequence},
 };
 
@@ -77,6 +77,11 @@ fn compose<'a>(
     }
     let mut draft = builder.finish();
     draft.body = fragments.body;
+    // A reference that does not count any more brings nothing back.
+    if draft.body.stateful {
+        let refers = |message: &Message| message.marks.has(Marks::REFERENCE);
+        draft.body.stateful = draft.messages.iter().any(refers);
+    }
     draft.facts.note(fragments.facts);
     let chain = sequence(draft, records, standing);
     let fragments = fragments.messages;

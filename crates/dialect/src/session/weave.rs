@@ -51,6 +51,7 @@ pub(super) fn weave(
     plan: &[Planned<'_, '_>],
     repair: &Repair<'_>,
     gone: HashSet<u32>,
+    moved: &HashSet<u32>,
 ) -> Woven {
     let mut woven = Woven { gone, ..Woven::default() };
     let mut used = UsedIds::default();
@@ -73,7 +74,7 @@ pub(super) fn weave(
             woven.ids.insert(record, id);
         }
     }
-    let path = Path::new(desk, plan, &woven.gone, &joined);
+    let path = Path::new(desk, plan, &woven.gone, moved, &joined);
     name(desk, plan, &mut woven, &mut used);
     path.link(desk, &mut woven, &joined, &left);
     orphans(desk, &mut woven);

@@ -1,6 +1,6 @@
 //! Arguments spelled as a format wants them.
 
-use foxwedge_core::{ArgumentsFix, Span};
+use foxwedge_core::{ArgumentsFix, Span, lone_surrogates};
 
 use crate::{
     json::{Scanner, compact, quote},
@@ -34,7 +34,7 @@ pub(crate) fn respelled(
     let object = match fix {
         ArgumentsFix::ToString => raw.to_owned(),
         ArgumentsFix::Empty => "{}".to_owned(),
-        ArgumentsFix::Wrap => format!("{{\"value\":{raw}}}"),
+        ArgumentsFix::Wrap => format!("{{\"value\":{}}}", whole_characters(raw)),
         ArgumentsFix::NoText => String::new(),
         ArgumentsFix::ToText => value.map_or_else(String::new, |value| told(source, value)),
         ArgumentsFix::ToObject | ArgumentsFix::Mend => mended(&text()),
@@ -43,6 +43,19 @@ pub(crate) fn respelled(
         Encoding::Text => quote(&object),
         Encoding::Object => object,
     }
+}
+
+/// Raw JSON in which half characters are replaced, as everywhere where a text is written anew.
+fn whole_characters(raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut from = 0;
+    for half in lone_surrogates(raw) {
+        text.push_str(raw.get(from..half.start).unwrap_or(""));
+        text.push_str("\\ufffd");
+        from = half.end;
+    }
+    text.push_str(raw.get(from..).unwrap_or(""));
+    text
 }
 
 /// What a value says, as text: a string as it is, anything else as JSON.

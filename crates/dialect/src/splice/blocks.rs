@@ -156,7 +156,9 @@ fn write_piece(out: &mut Writer<'_>, piece: &Piece<'_>, spelling: &Spelling, gap
         },
         Source::Quote(quote) | Source::Media(quote) => {
             let mut quoted = Quoted::new(out.source, quote.content(span), spelling.element);
-            quoted.whole.extend((spelling.beside)(out.source, span));
+            for one in (spelling.beside)(out.source, span) {
+                quoted.show(out.source, one);
+            }
             out.text(&format!("{before}\""));
             quoted.write(out, &quote.heading());
             out.text(&format!("\"{behind}"));

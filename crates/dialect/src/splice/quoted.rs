@@ -6,6 +6,7 @@ use super::Writer;
 use crate::json::{Scanner, Shape, compact, elements, escape_into, field, fields};
 
 /// How an element of an answer's content is carried over.
+#[derive(PartialEq)]
 pub(crate) enum Element {
     /// Its text, in the field of that name.
     Text(&'static str),
@@ -68,6 +69,23 @@ impl Quoted {
             }
         }
         quoted
+    }
+
+    /// Takes over something that was shown beside the content.
+    pub(crate) fn show(&mut self, source: &str, one: Span) {
+        let raw = one.of(source);
+        // Only media: calls, results and texts would mean something else in a user message.
+        let held = fields(source, one);
+        let is_media =
+            |key: &str| matches!(key, "inlineData" | "inline_data" | "fileData" | "file_data");
+        let speaks = |key: &str| key.starts_with("function") || matches!(key, "text" | "thought");
+        let media = held.iter().any(|it| is_media(&it.key) && it.value.of(source).starts_with('{'));
+        let speaks = held.iter().any(|it| speaks(&it.key));
+        if raw.starts_with('{') && media && !speaks && is_plain(source, one) {
+            self.whole.push(one);
+        } else if raw != "null" {
+            self.words.push(Words::Told(compact(source, one)));
+        }
     }
 
     /// Writes heading and words as the inside of a JSON string.

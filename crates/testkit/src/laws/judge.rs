@@ -1,6 +1,8 @@
 //! Judges one case.
 
-use foxwedge_core::{Applicability, Edit, Orphans, Profile, Tail, Unanswered, Wire, check};
+use foxwedge_core::{
+    Applicability, Edit, Orphans, Profile, Strategy, Tail, Unanswered, Wire, check,
+};
 use foxwedge_dialect::{Reading, read, text, want};
 use serde_json::Value;
 
@@ -65,21 +67,17 @@ pub fn judge(case: &Case, document: &str, tally: &mut Tally) -> Verdict {
     }
     sound(case, &fixed, &repair.edits)?;
     deterministic(case, document, &fixed)?;
+    if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
+        return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
+    }
     if case.policy.unanswered == Unanswered::Answer && case.policy.orphans == Orphans::Quote {
-        if !reading.draft.messages.is_empty() && repair.slots.is_empty() && !repair.is_untouched() {
-            return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
-        }
         conserving(case, &value, &fixed)?;
         ordered(case, &value, &fixed)?;
     }
     least::minimal(case, &reading, &repair, &fixed)?;
     needed(case, &reading, &repair, &value, &fixed)?;
     honest(case, &value, &fixed)?;
-    // Which silent message of the user stays depends on all of them.
-    let asks = |at: usize| reading.draft.messages.get(at).is_some_and(|it| it.role.is_user());
-    let silent = |edit: &Edit| matches!(edit.code, 301 | 308) && asks(edit.message);
-    let filled = repair.edits.iter().any(silent);
-    if filled { Ok(()) } else { prefix_stable(case, &reading, &value) }
+    prefix_stable(case, &reading, &value)
 }
 
 fn sound(case: &Case, fixed: &str, edits: &[foxwedge_core::Edit]) -> Verdict {
@@ -191,10 +189,15 @@ fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdic
     }
     let cut = list.len() / 2;
     let question = case.question();
+    // Which silent message of the user is filled, if nobody says anything, depends on all of them.
+    let fills = |edit: &Edit| matches!(edit.code, 301 | 308) && edit.strategy == Strategy::Recode;
     let fix = |list: &[Value]| -> Option<Vec<Value>> {
         let text = Value::Array(list.to_vec()).to_string();
         let reading = read(&text, case.wire, want(case.profile)).ok()?;
-        let (patched, _) = reading.fix(&question);
+        let (patched, repair) = reading.fix(&question);
+        if repair.edits.iter().any(fills) {
+            return None;
+        }
         serde_json::from_str::<Value>(&patched.to_string()).ok()?.as_array().cloned()
     };
     let (Some(head), Some(whole)) = (fix(&list[..cut]), fix(list)) else { return Ok(()) };

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     Breach, Case, Options, Tally,
     judge::{Verdict, breach},
-    least,
+    least, shrink,
     written::still_answers,
 };
 use crate::{has_user, mutate};
@@ -27,6 +27,16 @@ pub fn campaign(options: &Options) -> Tally {
         for bold in [false, true] {
             if let Err((law, what)) = judge(&damaged, options.profile, bold, &mut tally) {
                 let document = String::from_utf8_lossy(&damaged).into_owned();
+                let breaks = |smaller: &str| {
+                    let seen =
+                        judge(smaller.as_bytes(), options.profile, bold, &mut Tally::default());
+                    seen.err().is_some_and(|(other, _)| other == law)
+                };
+                let wire = detect(&document).map_or(case.wire, |found| found.wire);
+                let document = shrink::smallest(wire, document, &breaks);
+                let again =
+                    judge(document.as_bytes(), options.profile, bold, &mut Tally::default());
+                let what = again.err().map_or(what, |(_, what)| what);
                 tally.violations.push(Breach { law, case, what, document });
                 break;
             }
@@ -69,6 +79,11 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
         };
     }
     let Some(again) = detect(&fixed) else {
+        // Where no message held anything in a known form, any of them may have been the one that
+        // looked like a format.
+        if reading.draft.parts.is_empty() {
+            return Ok(());
+        }
         return breach("fixable", format!("looks like no conversation\nafter {fixed}"));
     };
     let second = match read(&fixed, found.wire, want(profile)) {
@@ -78,8 +93,14 @@ pub fn judge(bytes: &[u8], profile: Option<Profile>, bold: bool, tally: &mut Tal
     // What holds no call and no answer may be of several formats.
     let pairs = |part: &Part<'_>| matches!(part.kind, Kind::Call(_) | Kind::Answer(_));
     let tells = second.draft.parts.iter().any(pairs);
+    let other = again.wire.name();
     if tells && again.wire != found.wire {
-        return breach("fixable", format!("looks like {}\nafter {fixed}", again.wire.name()));
+        return breach("fixable", format!("looks like {other}\nafter {fixed}"));
+    }
+    // What could be read as that one before still can.
+    let readable = |text: &str| read(text, again.wire, want(Profile::of(again.wire))).is_ok();
+    if readable(source) && !readable(&fixed) {
+        return breach("fixable", format!("unreadable as {other}\nafter {fixed}"));
     }
     let case = Case { seed: 0, agent: None, wire: found.wire, profile, policy, size: 0 };
     least::minimal(&case, &reading, &repair, &fixed)?;

@@ -218,7 +218,11 @@ fn media_in_answer(case: &Case<'_>) -> Vec<String> {
             return false;
         }
         let parts = message.field("content").and_then(Value::as_array);
-        let media = |part: &Value| !matches!(text(part, "type"), Some("text" | "refusal"));
+        let media = |part: &Value| {
+            let kind = text(part, "type").unwrap_or_default();
+            ["image_url", "input_audio", "file", "image", "video_url", "audio_url", "document_url"]
+                .contains(&kind)
+        };
         message.role == Role::Answer && parts.into_iter().flatten().any(media)
     })
 }

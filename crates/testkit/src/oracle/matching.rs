@@ -134,7 +134,10 @@ impl<'a> Matching<'a> {
                 let home = self.answers.iter().any(|answer| {
                     let at_home = homes.home.contains(&answer.position.0)
                         || homes.late.contains(&answer.position.0);
-                    answer.fate == Fate::Of(*at) && at_home
+                    // An answer that names the tool of its call stays with it.
+                    let named = answer.name.is_some() && answer.name == other.name;
+                    let stays = named && answer.name != call.name;
+                    answer.fate == Fate::Of(*at) && at_home && !stays
                 });
                 twin && before && home
             });

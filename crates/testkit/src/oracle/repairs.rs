@@ -54,6 +54,13 @@ pub fn owed(dialect: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
     if named == Dialect::Gemini && nameless {
         return Vec::new();
     }
+    // A part that is two things at once is one to one reader and the other to another.
+    let things = ["functionCall", "functionResponse", "inlineData", "fileData"];
+    let both = |value: &Value| things.iter().filter(|key| value.get(**key).is_some()).count() > 1;
+    let mut blocks = reading.messages.iter().flat_map(|message| &message.blocks);
+    if named == Dialect::Gemini && blocks.any(|block| both(block.value)) {
+        return Vec::new();
+    }
     let mut keys: Vec<(&str, &str)> =
         matching.calls.iter().filter_map(|call| Some((call.family, call.id?))).collect();
     keys.sort_unstable();
@@ -129,12 +136,17 @@ enum Said {
 
 fn said(dialect: Dialect, body: &Value) -> Said {
     let own: &[&str] = match dialect {
-        Dialect::Responses => &["output", "tools"],
+        // Tools that a search found are no words.
+        Dialect::Responses => &["output"],
         Dialect::Gemini => &["response"],
         Dialect::Chat | Dialect::Anthropic | Dialect::Bedrock => &["content"],
     };
     let other = ["content", "output", "response", "tools"];
     let content = own.iter().find_map(|key| body.get(*key));
+    let shows = body.get("parts").and_then(Value::as_array).is_some_and(|parts| !parts.is_empty());
+    if dialect == Dialect::Gemini && shows {
+        return Said::Odd;
+    }
     match content {
         // It is kept where it is, but no provider looks for it there.
         None if other.iter().any(|key| body.get(*key).is_some()) => Said::Odd,
@@ -156,7 +168,8 @@ fn said(dialect: Dialect, body: &Value) -> Said {
 /// The words of a text part with nothing beside them.
 fn text_of(part: &Value) -> Said {
     let Some(fields) = part.as_object() else { return Said::Odd };
-    let plain = fields.keys().all(|key| key == "text" || key == "type");
+    let typed = fields.get("type").is_none_or(Value::is_string);
+    let plain = typed && fields.keys().all(|key| key == "text" || key == "type");
     match (plain, text(part, "text")) {
         (true, Some(words)) => Said::Words(words.to_owned()),
         _ => Said::Odd,

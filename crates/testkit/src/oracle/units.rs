@@ -248,7 +248,10 @@ pub fn stays(dialect: &str, before: &str, which: Stays) -> Vec<(usize, &'static 
     };
     let own = |at: &usize| {
         // What is shown beside answers came from a tool.
-        let told = held[*at].iter().any(ours) || reading.messages[*at].has(Kind::Answer);
+        // So did calls of the provider, whoever they are said to be from.
+        let tools = [Kind::Answer, Kind::ServerCall, Kind::ServerAnswer];
+        let told = held[*at].iter().any(ours)
+            || tools.into_iter().any(|kind| reading.messages[*at].has(kind));
         let said = |atom: &Atom| matches!(atom, Atom::Text(..)) && !ours(atom);
         held[*at].iter().any(|atom| said(atom) || !told && weighs(atom))
     };

@@ -30,6 +30,10 @@ pub(crate) fn item<'a>(item: &Object<'_, 'a>) -> Option<Said<'a>> {
         "item_reference" | "mcp_approval_response" => (Speaker::User, None),
         kind => match family(kind) {
             Some((family, Side::Call)) => (Speaker::Assistant, call(item, family)),
+            // What a search of the server found answers nobody.
+            Some((Family::ToolSearch, Side::Answer)) if item.text("call_id").is_none() => {
+                (Speaker::Assistant, None)
+            }
             Some((family, Side::Answer)) => (Speaker::User, Some(answer(item, family))),
             None => (Speaker::Assistant, None),
         },

@@ -30,12 +30,17 @@ pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>
         versions.entry(entry.id).or_default().push(entry);
     }
     for entry in &session.entries {
-        let Some(chunks) = job.entry(entry) else { continue };
+        let Some(mut chunks) = job.entry(entry) else { continue };
+        let gone = chunks.is_empty();
+        // What is left if nothing else is takes the place of the first message.
+        if let Some(pieces) = job.alone.take_if(|_| gone) {
+            chunks = job.new_record(entry, &pieces, 0);
+        }
         if entry.span != session.span(entry.record) {
             inside.entry(entry.record).or_default().push((entry.span, chunks));
             continue;
         }
-        if chunks.is_empty() {
+        if gone {
             // Older versions would come back in its place.
             let versions = versions.get(entry.id).into_iter().flatten();
             for other in versions.filter(|other| other.span.start >= entry.home.1.start) {
@@ -45,7 +50,8 @@ pub(in crate::session) fn rewrite<'a>(session: &Session<'a>, repair: &Repair<'a>
                     inside.entry(other.record).or_default().push((other.span, Vec::new()));
                 }
             }
-        } else {
+        }
+        if !chunks.is_empty() {
             edits.changed.insert(entry.record, chunks);
         }
     }
@@ -91,6 +97,8 @@ struct Job<'r, 'a> {
     results: HashMap<Span, Result>,
     /// What needs a record of its own, and the entry it stands behind.
     new: Vec<(Entry<'a>, Vec<&'r Piece<'a>>)>,
+    /// The only message that is left, if it is new.
+    alone: Option<Vec<&'r Piece<'a>>>,
 }
 
 fn is_answer(piece: &Piece<'_>) -> bool {
@@ -116,6 +124,7 @@ impl<'r, 'a> Job<'r, 'a> {
             quoted: HashMap::new(),
             results: HashMap::new(),
             new: Vec::new(),
+            alone: None,
         }
     }
 
@@ -181,6 +190,10 @@ impl<'r, 'a> Job<'r, 'a> {
                         self.kept.insert(span);
                     }
                 }
+            }
+            if last.is_none() && repair.slots.len() == 1 {
+                self.alone = Some(homeless);
+                break;
             }
             if let Some(&entry) = last.and_then(|last| self.session.entries.get(last))
                 && !homeless.is_empty()

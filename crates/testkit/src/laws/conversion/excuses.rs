@@ -100,6 +100,8 @@ fn mended(edit: &Edit) -> &'static [Facet] {
         _ if edit.strategy == Strategy::Drop && thoughts => &[Facet::Thoughts, Facet::Seals],
         // Of a message that only thinks, nothing is left where thoughts do not count.
         301 if edit.strategy == Strategy::Drop => &[Facet::Thoughts, Facet::Seals],
+        // Whoever wants answers without a call dropped loses what answers a search of the provider.
+        102 if edit.strategy == Strategy::Drop => &[Facet::Others],
         207 => &[Facet::Names],
         302 => &[Facet::Arguments],
         305 | 306 | 310 | 402 => &[Facet::Order],

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Profile, Tail};
+use foxwedge_core::{Profile, Strategy, Tail};
 use foxwedge_dialect::{
     canon::{Lost, Renamed},
     convert,
@@ -28,7 +28,7 @@ pub(super) fn judge(trial: &Trial<'_>, after: &Value) -> Verdict {
     let mut now = gist(trial.to.name(), after);
     names(trial, &before, &mut now)?;
     tools(trial, after)?;
-    if trial.joins_refusals(trial.converted) {
+    if trial.joins_refusals(trial.converted) || trial.closes_turn() {
         return Ok(());
     }
     told(trial, &before, &now)?;
@@ -127,7 +127,14 @@ fn ids(trial: &Trial<'_>, before: &Gist, now: &Gist) -> Verdict {
             return breach("ids", shown(trial, &format!("`{was}` and `{other}` are `{is}`")));
         }
     }
-    let news = |it: &&Renamed| !now.calls().any(|call| call.id.as_deref() == Some(&it.new));
+    // An answer that got an id may have been dropped under it.
+    let dropped = |it: &Renamed| {
+        let mut edits = trial.converted.behind.iter();
+        edits.any(|edit| edit.strategy == Strategy::Drop && edit.ids.contains(&it.new))
+    };
+    let news = |it: &&Renamed| {
+        !now.calls().any(|call| call.id.as_deref() == Some(&it.new)) && !dropped(it)
+    };
     match renamed.iter().find(news).filter(|_| now.orphans.is_empty()) {
         Some(lie) => breach("ids", shown(trial, &format!("{lie:?} is nobody's"))),
         None => Ok(()),

@@ -89,7 +89,7 @@ impl Trial<'_> {
         let elsewhere = ["previous_response_id", "conversation", "thread"]
             .iter()
             .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
-        let refers = self.source.contains("item_reference");
+        let refers = self.before.to_string().contains("item_reference");
         // The oracle knows nothing of answers that go by the name of their tool.
         let older = self.before.to_string().contains("\"role\":\"function\"");
         let judged = || violations(wire, wire, self.pending(), &self.before);
@@ -168,7 +168,16 @@ impl Trial<'_> {
     /// Of messages that are joined, the second keeps only its content. A refusal stands beside it.
     pub(super) fn joins_refusals(&self, converted: &Converted) -> bool {
         let joined = converted.behind.iter().any(|edit| edit.code == 402);
-        joined && self.source.contains("refusal")
+        joined && self.before.to_string().contains("refusal")
+    }
+
+    /// Nothing can be said behind a turn that still runs. Media that results of the target do not
+    /// hold stands behind them: then the turn is over, and the edits tell what became of its calls.
+    pub(super) fn closes_turn(&self) -> bool {
+        let body = &self.converted.body;
+        let headed = ["[foxwedge] Media from the answer", "的结果中的媒体："];
+        let settled = self.converted.behind.iter().any(|edit| edit.code == 101);
+        self.pending() && settled && headed.iter().any(|words| body.contains(words))
     }
 
     fn says_all(&self, law: &'static str, converted: &Converted, after: &Value) -> Verdict {

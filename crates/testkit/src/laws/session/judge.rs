@@ -196,7 +196,11 @@ pub(super) fn sound(case: &Case, agent: Agent, seen: &Seen) -> Verdict {
         Err(error) => return breach("sound", after(format!("unreadable: {error}"))),
     };
     if seen.emptied {
-        return Ok(()); // The file now tells another conversation, if it holds one.
+        // Only a file that told nothing before may tell nothing now.
+        return match seen.history.is_empty() {
+            true => Ok(()),
+            false => breach("conserving", after("nothing is left".to_owned())),
+        };
     }
     let open = again.report.findings.iter();
     let open = open.filter(|finding| finding.fix.applicability != Applicability::None);

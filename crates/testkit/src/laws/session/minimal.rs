@@ -37,9 +37,18 @@ fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Opt
     Some(Meaning { findings, history: session.history(), walked })
 }
 
+/// What the edits name.
+pub(super) struct Named<'e> {
+    /// Records whose links are mended.
+    pub(super) links: HashSet<&'e str>,
+    /// Calls that something was done to, or to their results.
+    pub(super) pairs: HashSet<&'e str>,
+}
+
 /// Puts changed records back, one at a time, beginning with one that `seed` chooses. A repair that
-/// `relinks` puts turns in one line, with what is no message behind them. Records whose links are
-/// `named` by an edit are left out.
+/// `relinks` puts turns in one line, with what is no message behind them: in a turn in which
+/// something is new, says something else or was linked anew by an edit, links follow that line.
+/// Records whose links are `named` by an edit are left out.
 ///
 /// # Errors
 /// A record that did not have to change.
@@ -49,7 +58,7 @@ pub(super) fn judge(
     spares: bool,
     (before, fixed): (&[u8], &[u8]),
     relinks: bool,
-    named: &HashSet<&str>,
+    named: &Named<'_>,
     seed: u64,
 ) -> Verdict {
     let (old, new) = (lines(before), lines(fixed));
@@ -70,7 +79,10 @@ pub(super) fn judge(
         .filter(|line| !stays.contains(*line))
         .filter_map(|line| Some((*line, *places.get(&id(line)?)?)))
         .filter(|(line, at)| !links.follow(line, new[*at], relinks))
-        .filter(|(line, _)| !id(line).is_some_and(|id| named.contains(id.as_str())))
+        .filter(|(line, _)| !id(line).is_some_and(|id| named.links.contains(id.as_str())))
+        .filter(|(line, at)| {
+            unlinked(line) != unlinked(new[*at]) || !links.touched(new[*at], named)
+        })
         .collect();
     if changed.is_empty() {
         return Ok(());
@@ -110,6 +122,12 @@ struct Links {
     /// Records that say the same before and after, by their ids.
     same: HashSet<String>,
     new: HashSet<String>,
+    /// For each record after the repair what it hangs on, and whether the model speaks.
+    parents: HashMap<String, (Option<String>, bool)>,
+    /// What hung on each record before.
+    hung: HashMap<String, Vec<String>>,
+    /// The records of each id, before and after.
+    texts: HashMap<String, Vec<String>>,
 }
 
 impl Links {
@@ -121,10 +139,60 @@ impl Links {
             *ids.entry(id.clone()).or_default() += 1;
             texts.insert(id, text);
         }
+        let lines = new;
         let new: Vec<(String, Value)> = new.iter().filter_map(said).collect();
         let same = new.iter().filter(|(id, text)| texts.get(id) == Some(text));
         let same = same.map(|(id, _)| id.clone()).collect();
-        Links { old: ids, same, new: new.into_iter().map(|(id, _)| id).collect() }
+        let parents = lines.iter().filter_map(|line| {
+            let record: Value = serde_json::from_slice(line).ok()?;
+            let speaks = record["message"]["role"] == "assistant" || record["role"] == "assistant";
+            let speaks = speaks && record["isApiErrorMessage"] != true;
+            Some((id(line)?, (record["parentUuid"].as_str().map(str::to_owned), speaks)))
+        });
+        let parents = parents.collect();
+        let (mut hung, mut told): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
+        for line in old {
+            let record: Value = serde_json::from_slice(line).unwrap_or_default();
+            if let (Some(id), Some(parent)) = (id(line), record["parentUuid"].as_str()) {
+                hung.entry(parent.to_owned()).or_default().push(id);
+            }
+        }
+        for line in old.iter().chain(lines) {
+            let text = String::from_utf8_lossy(line).into_owned();
+            id(line).map(|id| told.entry(id).or_default().push(text));
+        }
+        let new = new.into_iter().map(|(id, _)| id).collect();
+        Links { old: ids, same, new, parents, hung, texts: told }
+    }
+
+    /// Whether something of a record's turn is new, says something else, or is named; or something
+    /// that hung on it.
+    fn touched(&self, line: &[u8], named: &Named<'_>) -> bool {
+        let of_edit =
+            |text: &String| named.pairs.iter().any(|id| text.contains(&format!("\"{id}\"")));
+        let disturbed = |id: &String| {
+            !self.same.contains(id)
+                || named.links.contains(id.as_str())
+                || self.texts.get(id).is_some_and(|texts| texts.iter().any(of_edit))
+        };
+        let mut at = id(line);
+        let own = at.clone();
+        let mut spoke = false;
+        for _ in 0..=self.parents.len() {
+            let Some(here) = at else { return false };
+            let Some((parent, speaks)) = self.parents.get(&here) else { return false };
+            if spoke && !speaks {
+                return false;
+            }
+            // A reply hangs on the turn before it.
+            spoke |= *speaks && Some(&here) != own.as_ref();
+            let mut hung = self.hung.get(&here).into_iter().flatten();
+            if disturbed(&here) || hung.any(disturbed) {
+                return true;
+            }
+            at = parent.clone();
+        }
+        false
     }
 
     /// Whether a record only hangs elsewhere because its parent is gone, has another id, or is new;
@@ -143,7 +211,10 @@ impl Links {
         });
         let made = to.is_some_and(|id| !self.same.contains(&id));
         let (old, new) = (unlinked(old), unlinked(new));
-        let aside = relinks && old.get("message").is_none() && old.get("role").is_none();
+        // Nor is what the agent shows and does not send.
+        let shown = old.get("isApiErrorMessage").is_some_and(|it| *it == true);
+        let silent = shown || old.get("message").is_none() && old.get("role").is_none();
+        let aside = relinks && silent;
         new == old && (gone || made || aside) || old.get("compactMetadata").is_some()
     }
 }

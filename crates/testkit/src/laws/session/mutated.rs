@@ -110,9 +110,7 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
         Ok(again) => again,
         Err(error) => return breach("sound", told(format!("unreadable: {error}"))),
     };
-    // Whoever asks for turns to be dropped may be left with nothing.
-    let emptied = question.policy.unanswered != Unanswered::Answer && repair.slots.is_empty();
-    if !again.owned && !emptied && is_owned(&session, text.as_str()) {
+    if !again.owned && is_owned(&session, text.as_str()) {
         return breach("sound", told("nothing in it says whose it is".to_owned()));
     }
     if let Some(left) = again.left.filter(|_| again.owned) {
@@ -140,6 +138,9 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     let relinks = repair.edits.iter().any(|edit| edit.code < 800);
     let about_links = repair.edits.iter().filter(|edit| edit.code >= 700);
     let named = about_links.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
+    let about_pairs = repair.edits.iter().filter(|edit| edit.code < 700);
+    let pairs = about_pairs.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
+    let named = minimal::Named { links: named, pairs };
     minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, &named, case.seed)
         .map_err(|(law, what)| (law, told(what)))
 }
@@ -202,7 +203,10 @@ fn uncounted(agent: Agent, before: &[u8], after: &[u8], losses: &RepairLosses) -
     }
     let (mut thinking, mut texts) = (HashSet::new(), HashSet::new());
     let all = records(agent, before);
-    let own = all.iter().filter(|record| is_own(agent, record));
+    let own = all.iter().enumerate().filter(|(at, record)| {
+        is_own(agent, record) && !is_replaced(agent, record, all.get(at + 1..).unwrap_or(&[]))
+    });
+    let own = own.map(|(_, record)| record);
     own.for_each(|record| said(record, &mut thinking, &mut texts));
     let gone = |said: HashSet<&str>| -> Vec<String> {
         said.into_iter().filter(|text| !kept.contains(text)).map(str::to_owned).collect()
@@ -224,7 +228,16 @@ fn records(agent: Agent, bytes: &[u8]) -> Vec<Value> {
         return vec![list];
     }
     let lines = bytes.split(|byte| *byte == b'\n').map(serde_json::from_slice);
-    lines.filter_map(Result::ok).collect()
+    // Cline reads one list, the first; another one on a line of its own is no part of it.
+    let debris = |record: &Value| agent == Agent::Cline && record.is_array();
+    lines.filter_map(Result::ok).filter(|record| !debris(record)).collect()
+}
+
+/// Whether a later record of the same id takes the place of this one: Gemini CLI itself does not
+/// read it any more.
+fn is_replaced(agent: Agent, record: &Value, later: &[Value]) -> bool {
+    let same = |other: &Value| other["id"].is_string() && other["id"] == record["id"];
+    agent == Agent::GeminiCli && later.iter().any(same)
 }
 
 /// What is said in a record, and thought.
@@ -282,6 +295,7 @@ fn is_own(agent: Agent, record: &Value) -> bool {
                 && record.get("payload").is_none()
                 && record.get("message").is_none()
                 && record.get("parentUuid").is_none()
+                && record.get("operation").is_none()
         }
         Agent::ClaudeCode | Agent::Neovate | Agent::Codex => true,
     }

@@ -103,8 +103,7 @@ impl Gist {
 
     /// Lets the user tell the instructions that do not stand at the beginning.
     fn sides(&mut self) {
-        let leads =
-            |beat: &&Beat| beat.side() == Side::Instructions || matches!(beat, Beat::Other(_));
+        let leads = |beat: &&Beat| beat.side() == Side::Instructions;
         let lead = self.beats.iter().take_while(leads).count();
         let lead = if self.leads { lead } else { 0 };
         for beat in self.beats.iter_mut().skip(lead) {
@@ -233,11 +232,14 @@ fn everything(document: &Value) -> String {
             Value::String(text) => {
                 all.push_str(text);
                 all.push('\n');
-                let starts = text.match_indices(['{', '[']).map(|(at, _)| at);
+                let starts = text.match_indices(['{', '[', '"']).map(|(at, _)| at);
                 let lines = starts.filter(|at| *at == 0 || text[..*at].ends_with('\n'));
                 for told in lines.filter_map(|at| text.get(at..)) {
                     let mut values = serde_json::Deserializer::from_str(told).into_iter::<Value>();
-                    values.next().into_iter().flatten().for_each(|inside| look(&inside, all));
+                    let inside = values.next().into_iter().flatten();
+                    inside
+                        .filter(|inside| inside.as_str() != Some(text))
+                        .for_each(|inside| look(&inside, all));
                 }
             }
             Value::Array(list) => list.iter().for_each(|value| look(value, all)),

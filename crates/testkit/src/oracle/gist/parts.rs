@@ -208,7 +208,7 @@ pub(super) fn answer(dialect: Dialect, body: &Value, named: Option<&str>) -> Ans
         match piece {
             Piece::Text { text, .. } => texts.push(text),
             Piece::Media(media) => answer.media.push(media),
-            Piece::Other(Value::Object(fields)) if fields.is_empty() => {}
+            Piece::Other(Value::Object(fields)) if says_nothing(&fields) => {}
             Piece::Other(value) => texts.push(value.to_string()),
             Piece::Thought { .. } | Piece::Mark => {}
         }
@@ -220,10 +220,30 @@ pub(super) fn answer(dialect: Dialect, body: &Value, named: Option<&str>) -> Ans
         Dialect::Chat | Dialect::Gemini => false,
     };
     let text = clean(&texts.join("\n"));
-    let parsed = serde_json::from_str::<Value>(&text).ok();
-    let whole = parsed.filter(|value| value.is_object() || value.is_array());
-    answer.text = whole.map_or(text, |value| value.to_string());
+    // The order of keys says nothing, and an empty object no more than no text.
+    let spelled = |text: &str| {
+        let parsed = serde_json::from_str::<Value>(text).ok();
+        let whole = parsed.filter(|value| value.is_object() || value.is_array());
+        whole.map(|value| match value.as_object().is_some_and(says_nothing) {
+            true => String::new(),
+            false => value.to_string(),
+        })
+    };
+    let line = |line: &str| spelled(line).unwrap_or_else(|| line.to_owned());
+    let says = |line: &String| !line.is_empty();
+    let by_line = || text.lines().map(line).filter(says).collect::<Vec<_>>().join("\n");
+    answer.text = spelled(&text).unwrap_or_else(by_line);
     answer
+}
+
+/// A text without its words, or nothing at all.
+fn says_nothing(fields: &serde_json::Map<String, Value>) -> bool {
+    let hole = |(key, value): (&String, &Value)| match key.as_str() {
+        "type" => matches!(value.as_str(), Some("text" | "input_text" | "output_text")),
+        "text" => value.is_null(),
+        _ => false,
+    };
+    fields.iter().all(hole)
 }
 
 /// What an item that answers holds; what is no content is told as JSON.

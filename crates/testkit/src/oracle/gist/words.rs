@@ -1,13 +1,15 @@
 //! What the engine says itself: it is no part of what a document says.
 
 /// Words that stand where a provider wants somebody to speak, or an answer to say something.
-const FILLERS: [&str; 11] = [
+const FILLERS: [&str; 13] = [
     "Understood.",
     "好的。",
     "(The beginning of this conversation is not available.)",
     "（本次对话的开头不可用。）",
     "Continue.",
     "请继续。",
+    "(empty message)",
+    "（空消息）",
     "(no output)",
     "（无输出）",
     "(see the following user message)",
