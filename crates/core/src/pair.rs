@@ -267,6 +267,10 @@ pub(crate) fn is_hollow(draft: &Draft<'_>, part: usize) -> bool {
     let empty = match &draft.parts[part].kind {
         Kind::Answer(answer) => match answer.output {
             Output::Empty | Output::EmptyError | Output::Null | Output::Missing => true,
+            // What a command printed has its own field; a patch may have none and only a status.
+            Output::Full | Output::Odd if answer.content.is_empty() => {
+                matches!(answer.family, Family::LocalShell | Family::Shell)
+            }
             Output::Full | Output::Odd => placeholder::is_blank(answer.content.of(draft.source)),
         },
         _ => false,

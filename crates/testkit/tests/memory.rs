@@ -22,9 +22,11 @@ const TIMES: usize = 3;
 /// The first findings and edits of each rule are kept in full, whatever the document's size.
 const BESIDE: usize = 12 << 20;
 /// Where messages are as small as they can be, what counts is how many there are: an outline of each,
-/// and in a repair what becomes of it. So many bytes for each thing that a shape has many of.
-const CHECK_EACH: usize = 600;
-const FIX_EACH: usize = 3_000;
+/// and in a repair what becomes of it. So many bytes for each thing that a case has many of, in a
+/// check and in a repair: messages of a rule's case, and what a hostile request or file repeats.
+const RULE_EACH: [usize; 2] = [40, 600];
+const REQUEST_EACH: [usize; 2] = [200, 1_500];
+const FILE_EACH: [usize; 2] = [600, 3_000];
 
 /// In the process that is measured: what to do.
 const CASE: &str = "FOXWEDGE_MEMORY_CASE";
@@ -152,8 +154,13 @@ fn status(field: &str) -> usize {
 /// Tries all cases of a group.
 fn try_all(group: &str) {
     let mut broken = Vec::new();
+    let each = match group {
+        "requests" => REQUEST_EACH,
+        "files" => FILE_EACH,
+        _ => RULE_EACH,
+    };
     for case in cases(group, None) {
-        for (job, each) in [("check", CHECK_EACH), ("fix", FIX_EACH)] {
+        for (job, each) in ["check", "fix"].into_iter().zip(each) {
             let [bytes, many, peak, findings, edits, left] = measure(group, job, &case.name);
             let line = format!(
                 "{:<58} {job:<5} {findings:>8} findings {edits:>8} edits {:>6.2} times",

@@ -1,15 +1,15 @@
 //! A text that may be missing.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// A text that may be missing: borrowed from the input or, rarely, a new one. It takes two words
 /// where an optional `Cow` takes three, and there are two in every call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum OptionalText<'a> {
     /// It lies in the input.
     Borrowed(&'a str),
-    /// It is new, or missing.
-    Owned(Option<Box<Box<str>>>),
+    /// It is new, and call and answer share it; or it is missing.
+    Owned(Option<Arc<Box<str>>>),
 }
 
 impl<'a> OptionalText<'a> {
@@ -20,7 +20,7 @@ impl<'a> OptionalText<'a> {
     pub fn as_deref(&self) -> Option<&str> {
         match self {
             OptionalText::Borrowed(text) => Some(text),
-            OptionalText::Owned(text) => text.as_deref().map(AsRef::as_ref),
+            OptionalText::Owned(text) => text.as_ref().map(|text| &***text),
         }
     }
 
@@ -28,7 +28,7 @@ impl<'a> OptionalText<'a> {
     pub fn to_cow(&self) -> Option<Cow<'a, str>> {
         match self {
             OptionalText::Borrowed(text) => Some(Cow::Borrowed(text)),
-            OptionalText::Owned(text) => text.as_deref().map(|text| Cow::Owned(text.to_string())),
+            OptionalText::Owned(text) => text.as_ref().map(|text| Cow::Owned(text.to_string())),
         }
     }
 
@@ -40,6 +40,12 @@ impl<'a> OptionalText<'a> {
     /// Whether there is none.
     pub fn is_none(&self) -> bool {
         self.as_deref().is_none()
+    }
+}
+
+impl fmt::Debug for OptionalText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_deref().fmt(f)
     }
 }
 
@@ -59,7 +65,7 @@ impl Eq for OptionalText<'_> {}
 
 impl From<String> for OptionalText<'_> {
     fn from(text: String) -> Self {
-        OptionalText::Owned(Some(Box::new(text.into_boxed_str())))
+        OptionalText::Owned(Some(Arc::new(text.into_boxed_str())))
     }
 }
 

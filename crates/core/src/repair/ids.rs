@@ -84,7 +84,13 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
         let call = pairing.calls[index];
         let own = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
         let Some(id) = new.as_deref().or(own).map(str::to_owned) else { continue };
-        set(work, call.message(), call.part() - draft.messages[call.message()].first as usize, &id);
+        let shared = OptionalText::from(id.clone());
+        set(
+            work,
+            call.message(),
+            call.part() - draft.messages[call.message()].first as usize,
+            &shared,
+        );
         let answer = call.answer().map(|answer| pairing.answers[answer]);
         // Where ids may be missing, one that is missing stays so.
         let named = |part: usize| match &draft.parts[part].kind {
@@ -96,7 +102,7 @@ pub(super) fn rename(work: &mut Work<'_, '_>, _: RuleSet) {
                 work,
                 answer.message(),
                 answer.part() - draft.messages[answer.message()].first as usize,
-                &id,
+                &shared,
             );
         }
         let old = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
@@ -125,14 +131,13 @@ fn nameless_answers(draft: &Draft<'_>, pairing: &Pairing) -> Vec<usize> {
     nameless.filter_map(|answer| answer.fate().call()).collect()
 }
 
-fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &str) {
+fn set(work: &mut Work<'_, '_>, slot: usize, piece: usize, id: &OptionalText<'static>) {
     let slot = work.touch(slot);
     let Some(piece) = slot.pieces.get_mut(piece) else { return };
-    let owned = OptionalText::from(id.to_owned());
     if let Some(call) = piece.part.kind.call_mut() {
-        call.id = owned;
+        call.id = id.clone();
     } else if let Some(answer) = piece.part.kind.answer_mut() {
-        answer.id = owned;
+        answer.id = id.clone();
     } else {
         return;
     }

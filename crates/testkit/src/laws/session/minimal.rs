@@ -16,13 +16,14 @@ use crate::plain_walk;
 /// Records that are put back, at most.
 const TRIED: usize = 4;
 
-/// What a file means: how much is wrong with it, what it tells, and how far a plain walk over
-/// parents gets.
+/// What a file means: how much is wrong with it, what it tells, how far a plain walk over parents
+/// gets, and whether parents lead in a circle.
 #[derive(PartialEq)]
 struct Meaning {
     findings: usize,
     history: String,
     walked: Option<usize>,
+    circles: bool,
 }
 
 fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Option<Meaning> {
@@ -34,13 +35,32 @@ fn meaning(agent: Agent, question: &Question, spares: bool, bytes: &[u8]) -> Opt
     }
     let findings = check(session.draft(), &question).counts.total();
     let walked = plain_walk(agent.name(), bytes).map(|walk| walk.len());
-    Some(Meaning { findings, history: session.history(), walked })
+    Some(Meaning { findings, history: session.history(), walked, circles: circles(bytes) })
+}
+
+/// Whether a record hangs on itself, however far away.
+fn circles(bytes: &[u8]) -> bool {
+    let record = |line: &&[u8]| -> Option<(String, String)> {
+        let record: Value = serde_json::from_slice(line).ok()?;
+        Some((id(line)?, record["parentUuid"].as_str()?.to_owned()))
+    };
+    let parents: HashMap<String, String> = lines(bytes).iter().filter_map(record).collect();
+    parents.keys().any(|first| {
+        let mut at = parents.get(first);
+        let mut steps = 0..parents.len();
+        while let Some(here) = at.filter(|here| *here != first && steps.next().is_some()) {
+            at = parents.get(here);
+        }
+        at == Some(first)
+    })
 }
 
 /// What the edits name.
 pub(super) struct Named<'e> {
     /// Records whose links are mended.
     pub(super) links: HashSet<&'e str>,
+    /// Records that others were put behind.
+    pub(super) behind: HashSet<&'e str>,
     /// Calls that something was done to, or to their results.
     pub(super) pairs: HashSet<&'e str>,
 }
@@ -173,6 +193,7 @@ impl Links {
         let disturbed = |id: &String| {
             !self.same.contains(id)
                 || named.links.contains(id.as_str())
+                || named.behind.contains(id.as_str())
                 || self.texts.get(id).is_some_and(|texts| texts.iter().any(of_edit))
         };
         let mut at = id(line);

@@ -140,7 +140,10 @@ fn judge_once(case: &Case, agent: Agent, bytes: &[u8], spares: bool, tally: &mut
     let named = about_links.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
     let about_pairs = repair.edits.iter().filter(|edit| edit.code < 700);
     let pairs = about_pairs.flat_map(|edit| edit.ids.iter().map(String::as_str)).collect();
-    let named = minimal::Named { links: named, pairs };
+    // A record that is linked anew belongs to the turn of the one it is put behind.
+    let about_links = repair.edits.iter().filter(|edit| edit.code >= 700);
+    let behind = about_links.flat_map(|edit| edit.note.split('`').skip(1).step_by(2)).collect();
+    let named = minimal::Named { links: named, behind, pairs };
     minimal::judge(agent, &asked, spares, (bytes, &fixed), relinks, &named, case.seed)
         .map_err(|(law, what)| (law, told(what)))
 }
@@ -201,6 +204,10 @@ fn uncounted(agent: Agent, before: &[u8], after: &[u8], losses: &RepairLosses) -
         kept.push_str(&all_text(&record));
         kept.push('\n');
     }
+    let unread = |line: &&[u8]| serde_json::from_slice::<Value>(line).is_err();
+    for line in after.split(|byte| *byte == b'\n').filter(unread) {
+        kept.push_str(&plain_text(line));
+    }
     let (mut thinking, mut texts) = (HashSet::new(), HashSet::new());
     let all = records(agent, before);
     let own = all.iter().enumerate().filter(|(at, record)| {
@@ -215,6 +222,14 @@ fn uncounted(agent: Agent, before: &[u8], after: &[u8], losses: &RepairLosses) -
     let counted = losses.texts_removed + losses.tool_results_removed + losses.other_parts_removed;
     let less = thinking.len() > losses.thinking_blocks_removed || texts.len() > counted;
     less.then(|| format!("lost {thinking:?} {texts:?}\ncounted {losses:?}"))
+}
+
+/// The text of a line that agents read and this law's parser does not: half a character is in it, or
+/// a number that is too large.
+fn plain_text(line: &[u8]) -> String {
+    let raw = String::from_utf8_lossy(line);
+    let plain = [("\\n", "\n"), ("\\t", "\t"), ("\\\"", "\""), ("\\\\", "\\")];
+    plain.iter().fold(raw.into_owned(), |text, (spelled, said)| text.replace(spelled, said))
 }
 
 /// The whole records of a file.
