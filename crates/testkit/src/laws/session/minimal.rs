@@ -144,7 +144,7 @@ struct Links {
     new: HashSet<String>,
     /// For each record after the repair what it hangs on, and whether the model speaks.
     parents: HashMap<String, (Option<String>, bool)>,
-    /// What hung on each record before.
+    /// What hung on each record before, also by way of records that are no messages.
     hung: HashMap<String, Vec<String>>,
     /// The records of each id, before and after.
     texts: HashMap<String, Vec<String>>,
@@ -171,10 +171,24 @@ impl Links {
         });
         let parents = parents.collect();
         let (mut hung, mut told): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
+        // Records that are no messages, with what they hung on.
+        let mut silent: HashMap<String, String> = HashMap::new();
+        let mut linked: Vec<(String, String)> = Vec::new();
         for line in old {
             let record: Value = serde_json::from_slice(line).unwrap_or_default();
             if let (Some(id), Some(parent)) = (id(line), record["parentUuid"].as_str()) {
-                hung.entry(parent.to_owned()).or_default().push(id);
+                if record.get("message").is_none() && record.get("role").is_none() {
+                    silent.insert(id.clone(), parent.to_owned());
+                }
+                linked.push((id, parent.to_owned()));
+            }
+        }
+        for (id, parent) in linked {
+            let mut parent = Some(&parent);
+            for _ in 0..=silent.len() {
+                let Some(here) = parent else { break };
+                hung.entry(here.clone()).or_default().push(id.clone());
+                parent = silent.get(here);
             }
         }
         for line in old.iter().chain(lines) {
