@@ -193,7 +193,9 @@ impl Links {
         }
         for line in old.iter().chain(lines) {
             let text = String::from_utf8_lossy(line).into_owned();
-            id(line).map(|id| told.entry(id).or_default().push(text));
+            if let Some(id) = id(line) {
+                told.entry(id).or_default().push(text);
+            }
         }
         let new = new.into_iter().map(|(id, _)| id).collect();
         Links { old: ids, same, new, parents, hung, texts: told }
