@@ -192,17 +192,23 @@ fn neighbours(work: &mut Work<'_, '_>) {
     let words = placeholder::bridge(work.policy().language);
     let input = work.input;
     let old = std::mem::take(&mut work.slots);
+    // Whether the last slot holds answers: it grows with all that is joined to it.
+    let mut answered = false;
     for slot in old {
+        let answers = bridge
+            && alone
+            && layout == Layout::Blocks
+            && slot.holds(input, |kind| matches!(kind, Kind::Answer(_)));
+        let was_answered = std::mem::replace(&mut answered, answers);
         let Some(before) = work.slots.last_mut() else {
             work.slots.push(slot);
             continue;
         };
-        let answers = |slot: &Slot<'_>| slot.holds(input, |kind| matches!(kind, Kind::Answer(_)));
         let users = before.role.is_user() && slot.role.is_user();
         let needs_bridge = bridge
             && slot.role.is_user()
             && match layout {
-                Layout::Blocks => alone && users && answers(before) && !answers(&slot),
+                Layout::Blocks => alone && users && was_answered && !answers,
                 Layout::Chat | Layout::Items => before.role == Role::Answer,
             };
         let assistants = before.role.is_assistant() && slot.role.is_assistant();
@@ -227,6 +233,7 @@ fn neighbours(work: &mut Work<'_, '_>) {
             );
         } else if order && joins {
             merge(input, before, slot);
+            answered |= was_answered;
             let at = work.slots.len() - 1;
             work.note(
                 402,
