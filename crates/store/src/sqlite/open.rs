@@ -135,10 +135,13 @@ fn wait_for_others(tries: i32) -> bool {
 
 /// The version of a file that is ours; 0 for one that is empty.
 fn version_of(connection: &Connection) -> Done<usize> {
-    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (application, version) = (number("application_id")?, number("user_version")?);
-    let objects: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    // One statement sees one state of the file: another process may just be making it.
+    let (application, version, objects): (i64, i64, i64) = connection.query_row(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+         FROM pragma_application_id, pragma_user_version",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
     if application != APPLICATION && (application != 0 || version != 0 || objects != 0) {
         return refuse("it is a database of something else".to_owned());
     }

@@ -92,9 +92,9 @@ impl<'a> Matching<'a> {
                 matching.settle(index, fate);
             }
         }
+        matching.nearest();
         matching.the_only_ones();
         matching.searches();
-        matching.nearest();
         matching.part_turns(reading);
         matching
     }

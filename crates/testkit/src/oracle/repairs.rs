@@ -19,9 +19,22 @@ pub fn has_user(dialect: &str, document: &Value) -> bool {
 pub fn calls_before_assistant(dialect: &str, document: &Value) -> usize {
     let Some(dialect) = Dialect::named(dialect) else { return 0 };
     let reading = Reading::new(dialect, document);
-    let calls =
-        |at: usize| reading.messages[at].calls() && reading.role(at + 1) == Some(Role::Assistant);
-    (0..reading.messages.len()).filter(|at| calls(*at)).count()
+    let speaks = |at: usize| reading.role(at) == Some(Role::Assistant);
+    let calls = |at: usize| reading.messages[at].calls() && speaks(at + 1);
+    // Gemini takes a turn of several messages if all its results stand behind the last of them.
+    let together = |at: usize| {
+        let first = (0..=at).rev().take_while(|before| speaks(*before)).last().unwrap_or(at);
+        let last = (at..reading.messages.len()).take_while(|behind| speaks(*behind)).last();
+        let count = |kind: Kind, at: usize| {
+            let blocks = reading.messages.get(at).map_or(&[][..], |message| &message.blocks);
+            blocks.iter().filter(|block| block.kind == kind).count()
+        };
+        let last = last.unwrap_or(at);
+        let called: usize = (first..=last).map(|at| count(Kind::Call, at)).sum();
+        count(Kind::Answer, last + 1) >= called
+    };
+    let loose = |at: &usize| calls(*at) && !(dialect == Dialect::Gemini && together(*at));
+    (0..reading.messages.len()).filter(loose).count()
 }
 
 /// How many chat messages with calls are not directly followed by an answer to each of them, as
