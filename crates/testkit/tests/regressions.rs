@@ -343,3 +343,22 @@ fn a_result_behind_an_error_of_the_api_was_linked_anew_without_need() {
     assert_eq!(left, Vec::<u16>::new(), "{fixed}");
     assert!(fixed.contains(r#""parentUuid":"r3""#), "{fixed}");
 }
+
+#[test]
+fn a_copy_of_a_removed_record_stayed_behind_and_hid_the_conversation() {
+    let piece = |id: &str, parent: Option<&str>, content: Value| {
+        let mut record = record(id, parent, "assistant", content);
+        record["message"]["id"] = json!("msg_1");
+        record
+    };
+    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
+    let thinking = json!([{"type": "thinking", "thinking": "hm", "signature": "c2VhbA=="}]);
+    let (fixed, left) = repaired_session(&[
+        piece("r7", Some("r5"), calls("functions.get:17")),
+        piece("r4", None, thinking.clone()),
+        piece("r5", Some("r4"), calls("")),
+        piece("r4", None, thinking),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(fixed.contains("tool_result") && !fixed.contains("thinking"), "{fixed}");
+}

@@ -102,6 +102,19 @@ pub(super) fn gone(
     let kept: HashSet<u32> = plan.iter().filter_map(Planned::record).collect();
     let messages = desk.chain.records.iter().copied();
     let mut gone: HashSet<u32> = messages.filter(|record| !kept.contains(record)).collect();
+    // A record that repeats one that goes would take its place.
+    let kept: HashSet<&str> = kept.iter().map(|&record| desk.id(record)).collect();
+    let lost: HashSet<&str> = gone.iter().map(|&record| desk.id(record)).collect();
+    if !lost.is_empty() {
+        let twin = |record: &u32| {
+            let id = desk.id(*record);
+            desk.standing(*record) == Standing::Twin
+                && !id.is_empty()
+                && lost.contains(id)
+                && !kept.contains(id)
+        };
+        gone.extend((0..u32::try_from(desk.log().links.len()).unwrap_or(0)).filter(twin));
+    }
     for &flaw in &repair.body.mended {
         let culprit = desk.chain.culprits.get(flaw).copied();
         gone.extend(
