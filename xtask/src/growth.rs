@@ -61,8 +61,8 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     Err(format!("these grow faster than their documents:\n{}", steep.join("\n")))
 }
 
-/// Nanoseconds that this thread computes for one document; the best of three measurements, each of as
-/// many repetitions as the system's clock of computing needs.
+/// CPU time of this thread for one document, in nanoseconds: the best of three measurements, each
+/// repeated until the system's CPU clock, which is coarse, has something to tell.
 fn cost(shape: &HostileShape, many: usize, fix: bool) -> Result<u64, String> {
     const ENOUGH: u64 = 60_000_000;
     let bytes = (shape.make)(many);

@@ -33,15 +33,15 @@ impl Question {
 
 /// Says what the profile's provider would refuse. Never fails: bad input is normal input.
 pub fn check(draft: &Draft<'_>, question: &Question) -> Report {
-    tell(draft, question, Report::default())
+    fill_report(draft, question, Report::default())
 }
 
 /// Counts what the profile's provider would refuse, and lists the first finding of each rule.
 pub(crate) fn count(draft: &Draft<'_>, question: &Question) -> Report {
-    tell(draft, question, Report::brief())
+    fill_report(draft, question, Report::brief())
 }
 
-fn tell(draft: &Draft<'_>, question: &Question, mut report: Report) -> Report {
+fn fill_report(draft: &Draft<'_>, question: &Question, mut report: Report) -> Report {
     let mut cosmetic = CosmeticFindings::default();
     collect(draft, question, &mut |finding| {
         cosmetic.see(draft, &finding);

@@ -37,7 +37,7 @@ impl Hints {
 
 /// Links between calls of one id, by their index: there may be as many ids as calls, and a list for
 /// each would take more than the calls themselves.
-struct SameId {
+struct SameIdLinks {
     next: Vec<u32>,
     before: Vec<u32>,
 }
@@ -63,10 +63,10 @@ impl Default for Newest {
     }
 }
 
-impl SameId {
-    fn of(pairing: &Pairing) -> SameId {
+impl SameIdLinks {
+    fn of(pairing: &Pairing) -> SameIdLinks {
         let none = || vec![NONE; pairing.calls.len()];
-        SameId { next: none(), before: none() }
+        SameIdLinks { next: none(), before: none() }
     }
 
     /// Another call of the id, behind all that are known.
@@ -118,7 +118,7 @@ impl SameId {
 /// Returns those whose id no earlier call has.
 pub(super) fn look_back(draft: &Draft<'_>, pairing: &mut Pairing, open: Vec<usize>) -> Vec<usize> {
     let mut newest: HashMap<Key<'_>, Newest> = HashMap::new();
-    let mut calls = SameId::of(pairing);
+    let mut calls = SameIdLinks::of(pairing);
     let wanted = Hints::of(
         open.iter().filter_map(|&answer| answer_key(draft, pairing.answers[answer].part())),
     );
@@ -184,7 +184,7 @@ pub(super) fn look_ahead(draft: &Draft<'_>, pairing: &mut Pairing, early: Vec<us
         return;
     }
     let mut later: HashMap<Key<'_>, Newest> = HashMap::new();
-    let mut calls = SameId::of(pairing);
+    let mut calls = SameIdLinks::of(pairing);
     for (index, call) in pairing.calls.iter().enumerate() {
         if let (None, Some(key)) = (call.answer(), call_key(draft, call.part())) {
             calls.add(later.entry(key).or_default(), 0, index);

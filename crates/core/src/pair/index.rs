@@ -52,7 +52,7 @@ pub struct PairedCall {
     message: u32,
     part: u32,
     group: u32,
-    answer: Option<Partner>,
+    answer: Option<OptionalIndex>,
 }
 
 impl PairedCall {
@@ -77,7 +77,7 @@ impl PairedCall {
 
     /// Index into [`super::Pairing::answers`].
     pub fn answer(&self) -> Option<usize> {
-        self.answer.map(Partner::index)
+        self.answer.map(OptionalIndex::index)
     }
 
     pub(super) fn set_group(&mut self, group: usize) {
@@ -85,7 +85,7 @@ impl PairedCall {
     }
 
     pub(super) fn set_answer(&mut self, answer: Option<usize>) {
-        self.answer = answer.and_then(Partner::new);
+        self.answer = answer.and_then(OptionalIndex::new);
     }
 }
 
@@ -124,11 +124,11 @@ impl PairedAnswer {
 
 /// An index that may be missing.
 #[derive(Clone, Copy, Debug)]
-struct Partner(std::num::NonZeroU32);
+struct OptionalIndex(std::num::NonZeroU32);
 
-impl Partner {
-    fn new(index: usize) -> Option<Partner> {
-        std::num::NonZeroU32::new(small(index).wrapping_add(1)).map(Partner)
+impl OptionalIndex {
+    fn new(index: usize) -> Option<OptionalIndex> {
+        std::num::NonZeroU32::new(small(index).wrapping_add(1)).map(OptionalIndex)
     }
 
     fn index(self) -> usize {

@@ -37,7 +37,7 @@ pub(super) fn arrange(work: &mut Work<'_, '_>, found: RuleSet) {
 fn answers_first(slot: &mut Slot<'_>) {
     let (answers, rest): (Vec<_>, Vec<_>) =
         std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-    slot.pieces = snug(answers.into_iter().chain(rest).collect());
+    slot.pieces = without_slack(answers.into_iter().chain(rest).collect());
 }
 
 fn text_first(slot: &mut Slot<'_>) {
@@ -51,7 +51,7 @@ fn text_first(slot: &mut Slot<'_>) {
 }
 
 /// Pieces without room for more: there may be as many lists of them as messages.
-fn snug(mut pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
+fn without_slack(mut pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
     pieces.shrink_to_fit();
     pieces
 }
@@ -69,13 +69,13 @@ fn part_answers(work: &mut Work<'_, '_>) {
         slot.open(work.input);
         let (answers, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_answer);
-        slot.pieces = snug(answers);
+        slot.pieces = without_slack(answers);
         slot.touched = true;
         let ids = slot.ids();
         work.slots.push(slot);
         let at = work.slots.len() - 1;
         work.note(310, Strategy::Split, at, ids, "answers stand alone in their message".to_owned());
-        work.slots.push(Slot::new(Role::User, Content::List, snug(rest)));
+        work.slots.push(Slot::new(Role::User, Content::List, without_slack(rest)));
     }
 }
 
@@ -108,7 +108,7 @@ fn split_rounds(work: &mut Work<'_, '_>) {
         slot.open(work.input);
         let (calls, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut slot.pieces).into_iter().partition(Piece::is_call);
-        slot.pieces = snug(rest);
+        slot.pieces = without_slack(rest);
         slot.touched = true;
         let place = work.slots.len();
         let mut answers = Answers::take(work.input, &mut old, turn.home(), chat);
@@ -200,7 +200,7 @@ impl<'a> Answers<'a> {
             .iter()
             .filter_map(|&part| self.pieces.get_mut(part.checked_sub(first)?)?.take())
             .collect();
-        vec![Slot::new(Role::User, Content::List, snug(pieces))]
+        vec![Slot::new(Role::User, Content::List, without_slack(pieces))]
     }
 
     /// What no round asked for.

@@ -198,8 +198,7 @@ fn part<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let kind = match &*kind.text(source) {
         "text" => Kind::Text(says.unwrap_or(Text::Missing)),
         "refusal" => Kind::Text(Text::Full),
-        "image_url" | "input_audio" | "file" | "image" | "video_url" | "audio_url"
-        | "document_url" => Kind::Media,
+        kind if is_media(kind) => Kind::Media,
         _ => Kind::Other,
     };
     reader.waiting.push(Part { span, kind });
@@ -275,6 +274,13 @@ fn call<'a>(scan: &mut Scanner<'a>, reader: &mut Reader<'a>) -> Scan<()> {
     let call = Call { id, name, family, arguments, signed: false, typed };
     reader.waiting.push(Part { span, kind: Kind::call(call) });
     Ok(())
+}
+
+/// Whether parts of this type hold media.
+pub(super) fn is_media(kind: &str) -> bool {
+    const MEDIA: [&str; 7] =
+        ["image_url", "input_audio", "file", "image", "video_url", "audio_url", "document_url"];
+    MEDIA.contains(&kind)
 }
 
 /// Whether a type of call is the custom one; none that is known if it is neither.

@@ -2,7 +2,7 @@
 
 use foxwedge_core::{Draft, Kind, Marks, Message, Piece, Role, Slot, Source, Span};
 
-use super::read::custom_type;
+use super::read::{custom_type, is_media};
 use crate::{
     json::{elements, escape_into, field, quote, says},
     splice::{Change, Changes, Element, Encoding, Quoted, Writer, patch, respelled, told},
@@ -290,10 +290,7 @@ fn element(source: &str, one: Span) -> Element {
     match says(source, one, "type").as_deref() {
         Some("text") => Element::Text("text"),
         Some("refusal") => Element::Text("refusal"),
-        Some(
-            "image_url" | "input_audio" | "file" | "image" | "video_url" | "audio_url"
-            | "document_url",
-        ) => Element::Whole,
+        Some(kind) if is_media(kind) => Element::Whole,
         _ => Element::Told,
     }
 }
