@@ -362,3 +362,44 @@ fn a_copy_of_a_removed_record_stayed_behind_and_hid_the_conversation() {
     assert_eq!(left, Vec::<u16>::new(), "{fixed}");
     assert!(fixed.contains("tool_result") && !fixed.contains("thinking"), "{fixed}");
 }
+
+#[test]
+fn results_moved_to_carried_over_calls_stay_behind_the_summary() {
+    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "a", "content": "done"}]);
+    let aside = json!([{"type": "text", "text": "by the way"}]);
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "uuid": "r3",
+        "parentUuid": null, "logicalParentUuid": "r2", "sessionId": "s",
+        "compactMetadata": {"trigger": "auto", "preservedMessages":
+            {"anchorUuid": "r4", "uuids": ["r2"]}}});
+    let mut summary = record("r4", Some("r3"), "user", json!("what happened"));
+    summary["isCompactSummary"] = json!(true);
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        record("r2", Some("r1"), "assistant", calls("a")),
+        boundary,
+        summary,
+        record("r5", Some("r4"), "assistant", aside),
+        record("r6", Some("r5"), "user", result),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let last = fixed.lines().last().unwrap_or_default();
+    assert!(last.contains("by the way"), "{fixed}");
+}
+
+#[test]
+fn a_result_beside_a_circle_of_parents_keeps_its_call() {
+    let calls = |id: &str| json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}]);
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": "done"}]);
+    let (fixed, left) = repaired_session(&[
+        record("r1", Some("r5"), "assistant", calls("a")),
+        record("r2", Some("r1"), "user", result("a")),
+        record("r3", Some("r1"), "user", json!("by the way")),
+        record("r4", Some("r3"), "assistant", calls("b")),
+        record("r5", Some("r4"), "user", result("c")),
+        record("r6", Some("r4"), "user", result("b")),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(!fixed.contains("Answer to tool call a"), "{fixed}");
+    assert_eq!(fixed.matches(r#""tool_use_id":"a""#).count(), 1, "{fixed}");
+}

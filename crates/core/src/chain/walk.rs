@@ -92,7 +92,8 @@ fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
     } else {
         (701, format!("the parent `{parent}` of record `{id}` is not in the file"))
     };
-    let before = below.nearest(index);
+    // In a circle, what hangs on the way does not stand before it.
+    let before = below.nearest(index).filter(|&at| found.is_none() || !hangs_on_path(state, at));
     if before.is_none() && found.is_none() {
         // Nothing stands before it: its parent lies in another file, and nothing is lost.
         return None;
@@ -103,6 +104,14 @@ fn up(state: &mut State<'_, '_>, below: &mut Below, index: u32) -> Option<u32> {
     };
     state.flaw(code, index, vec![id.to_owned()], what, mend, Strategy::Recover);
     before
+}
+
+/// Whether the way up from a record soon leads to the path.
+fn hangs_on_path(state: &State<'_, '_>, index: u32) -> bool {
+    const STEPS: usize = 64;
+    let up = |at: &u32| state.link(*at).parent.and_then(|parent| state.resolve(parent, *at));
+    let mut way = std::iter::successors(Some(index), up).take(STEPS);
+    way.any(|at| state.standing[at as usize] == Standing::Path)
 }
 
 /// The record of the same id that it stands behind.

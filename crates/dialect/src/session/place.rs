@@ -38,6 +38,11 @@ pub(super) fn places(desk: &Desk<'_, '_>, plan: &[Planned<'_, '_>], gone: &HashS
             continue;
         }
         let stays = planned.record().filter(|record| !places.moved.contains(record));
+        // What a compaction carried over stands far above the summary that it counts behind.
+        if let Some(record) = stays.filter(|&at| desk.standing(at) == Standing::Carried) {
+            anchor = anchor.or(Some(record));
+            continue;
+        }
         if planned.role == Role::Assistant && speaker != Role::Assistant && stays.is_some() {
             anchor = None;
         }

@@ -101,10 +101,18 @@ impl<'r, 'a> Account<'r, 'a> {
             || turn.is_some_and(|turn| self.joined.contains(&turn))
     }
 
-    /// The message that another one was joined with.
+    /// The message that another one was joined with: it holds what is left of that one, or it is the
+    /// last that stands before it.
     fn host(&self, message: usize) -> Option<usize> {
+        let range = self.draft.messages[message].range();
+        let came = |piece: &Piece<'_>| {
+            let key = (piece.part.span.start, piece.part.span.end);
+            self.parts.get(&key).is_some_and(|part| range.contains(part))
+        };
+        let holder = self.repair.slots.iter().find(|slot| slot.pieces.iter().any(came));
         let stands = |at: usize| self.repair.slots.iter().any(|slot| slot.origin == Some(at));
-        let host = (0..=message).rev().find(|at| stands(*at))?;
+        let before = || (0..=message).rev().find(|at| stands(*at));
+        let host = holder.and_then(|slot| slot.origin).or_else(before)?;
         (host < message && self.joined.contains(&host)).then_some(host)
     }
 

@@ -1,6 +1,6 @@
 //! Nothing that a repair changed could have stayed as it was.
 
-use foxwedge_core::{Edit, Repair, Slot, Source, Strategy, Tail, Unanswered, check};
+use foxwedge_core::{Edit, Repair, Slot, Source, Span, Strategy, Tail, Unanswered, check};
 use foxwedge_dialect::{Reading, read, want};
 use serde_json::Value;
 
@@ -52,6 +52,17 @@ pub(super) fn needed(
                 if !slot.touched || old[origin] == new[at] || !is_own(reading, slot, origin) {
                     continue;
                 }
+                // What has an id that was given up has lost its other half.
+                let ids = reading.draft.parts_of(&reading.draft.messages[origin]);
+                let mut ids = ids.iter().filter_map(|part| part.kind.id());
+                if ids.any(|id| repair.edits.iter().any(|edit| gives_up(edit, id))) {
+                    continue;
+                }
+                // What went elsewhere would stand twice.
+                let others = repair.slots.iter().filter(|slot| slot.origin != Some(origin));
+                if others.into_iter().any(|slot| holds(reading, slot, origin)) {
+                    continue;
+                }
                 other[at] = old[origin].clone();
             }
             None => {
@@ -93,6 +104,10 @@ pub(super) fn needed(
     Ok(())
 }
 
+fn gives_up(edit: &Edit, id: &str) -> bool {
+    edit.strategy == Strategy::Rename && edit.ids.first().is_some_and(|old| old == id)
+}
+
 fn joins(edit: &Edit, message: usize) -> bool {
     edit.strategy == Strategy::Merge && edit.message == message
 }
@@ -108,6 +123,13 @@ fn is_own(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
             Source::Words(_) => true,
             Source::Quote { .. } | Source::Media { .. } => false,
         })
+}
+
+/// Whether a message holds something that came from that other one.
+fn holds(reading: &Reading<'_>, slot: &Slot<'_>, origin: usize) -> bool {
+    let span = reading.draft.messages[origin].span;
+    let came = |part: Span| span.start <= part.start && part.end <= span.end;
+    slot.touched && slot.pieces.iter().any(|piece| came(piece.part.span))
 }
 
 /// Whether nothing is found in a document with this list that is not found in the repaired one.

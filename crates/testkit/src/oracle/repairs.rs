@@ -20,7 +20,10 @@ pub fn calls_before_assistant(dialect: &str, document: &Value) -> usize {
     let Some(dialect) = Dialect::named(dialect) else { return 0 };
     let reading = Reading::new(dialect, document);
     let speaks = |at: usize| reading.role(at) == Some(Role::Assistant);
-    let calls = |at: usize| reading.messages[at].calls() && speaks(at + 1);
+    // A message that says nothing parts nobody.
+    let silent = |at: &usize| reading.messages.get(*at).is_some_and(|it| it.blocks.is_empty());
+    let next = |at: usize| (at + 1..).find(|at| !silent(at)).unwrap_or(at + 1);
+    let calls = |at: usize| reading.messages[at].calls() && speaks(next(at));
     // Gemini takes a turn of several messages if all its results stand behind the last of them.
     let together = |at: usize| {
         let first = (0..=at).rev().take_while(|before| speaks(*before)).last().unwrap_or(at);

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::{Record, View, blocks};
+use crate::PLACEHOLDERS;
 
 mod compose;
 
@@ -211,20 +212,23 @@ impl<'r> File<'r> {
     }
 
     /// Whether a record answers a call of a unit that nothing in it answers yet. Where a reply uses
-    /// an id twice, there is room for two answers.
+    /// an id twice, there is room for two answers; a placeholder leaves room for the real one.
     fn answers(&self, unit: &Unit, index: usize) -> bool {
-        let ids = |records: &[usize], kind: &str, key: &str| -> Vec<String> {
+        let ids = |records: &[usize], kind: &str, key: &str, keep: fn(&Value) -> bool| {
             let blocks = records.iter().flat_map(|at| self.blocks(*at));
-            let blocks = blocks.filter(|block| block["type"] == kind);
+            let blocks = blocks.filter(|block| block["type"] == kind && keep(block));
             let ids = blocks.filter_map(|block| block[key].as_str().map(str::to_owned));
-            ids.filter(|id| !id.is_empty()).collect()
+            ids.filter(|id| !id.is_empty()).collect::<Vec<String>>()
         };
-        let calls = ids(&unit.reply, "tool_use", "id");
-        let mut known = ids(&unit.answers, "tool_result", "tool_use_id");
-        known.extend(ids(&unit.rest, "tool_result", "tool_use_id"));
-        let given = ids(&[index], "tool_result", "tool_use_id");
+        let calls = ids(&unit.reply, "tool_use", "id", |_| true);
+        let given = [unit.answers.as_slice(), &unit.rest].concat();
         let count = |list: &[String], id: &str| list.iter().filter(|other| *other == id).count();
-        given.iter().any(|id| count(&calls, id) > count(&known, id))
+        let room = |keep: fn(&Value) -> bool| {
+            let known = ids(&given, "tool_result", "tool_use_id", keep);
+            let mut own = ids(&[index], "tool_result", "tool_use_id", keep).into_iter();
+            own.any(|id| count(&calls, &id) > count(&known, &id))
+        };
+        room(|block| !is_placeholder(block)) || room(|_| true)
     }
 
     /// Takes in what hangs on the units and belongs to them. Says whether there was any.
@@ -261,4 +265,13 @@ impl<'r> File<'r> {
         }
         any
     }
+}
+
+/// Whether a result only says that there is none.
+fn is_placeholder(result: &Value) -> bool {
+    let words = match &result["content"] {
+        Value::Array(list) if list.len() == 1 => &list[0]["text"],
+        content => content,
+    };
+    words.as_str().is_some_and(|it| it.starts_with("[foxwedge] ") || PLACEHOLDERS.contains(&it))
 }
