@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Slot, order, work::Work};
 use crate::{
-    draft::{Content, Draft, Kind, Layout, Marks, Role, Wire},
+    draft::{Content, Draft, Kind, Layout, Marks, Part, Role, Text, Wire},
     pair::{Pairing, call_at},
     placeholder,
     profile::{Profile, answers_alone},
@@ -275,8 +275,11 @@ fn close(work: &mut Work<'_, '_>) {
     let Some(&at) = super::content::places(work, &draft, 403).first() else { return };
     // A last message that says nothing needs no answer: it is not sent.
     let more = |marks: Marks| marks.has(Marks::OTHER_BODY) || marks.has(Marks::UNKNOWN_BODY);
-    let last = draft.messages.get(at).filter(|message| message.range().is_empty());
-    let silent = last.is_some_and(|message| !more(message.marks));
+    let blank = |part: &Part<'_>| matches!(part.kind, Kind::Text(Text::Empty | Text::Blank));
+    let silent = draft
+        .messages
+        .get(at)
+        .is_some_and(|message| draft.parts_of(message).iter().all(blank) && !more(message.marks));
     let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
     let asked = before.is_some_and(|message| !message.role.is_assistant());
     if silent && asked && at + 1 == work.slots.len() {

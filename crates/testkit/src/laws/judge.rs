@@ -227,7 +227,7 @@ fn prefix_stable(case: &Case, reading: &Reading<'_>, document: &Value) -> Verdic
 /// Late answers, answers before their call, and fields that switch a rule on for the whole
 /// history are named exceptions: what follows may then change what came before.
 fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
-    use foxwedge_core::Fate;
+    use foxwedge_core::{Fate, Kind, Output};
     let pairing = foxwedge_core::pair(&reading.draft);
     let cut = list.len() / 2;
     let crosses = |at: usize, call: usize| (pairing.calls[call].message() < cut) != (at < cut);
@@ -236,6 +236,17 @@ fn stable_input(case: &Case, reading: &Reading<'_>, list: &[Value]) -> bool {
         Fate::Orphan => false,
         other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
+    // A real answer takes the place of one that says nothing, wherever that stands.
+    let answers = |side: bool| {
+        let answers = pairing.answers.iter().filter(move |answer| (answer.message() < cut) == side);
+        answers.map(|answer| &reading.draft.parts[answer.part()].kind)
+    };
+    let silent = |kind: &&Kind<'_>| match kind {
+        Kind::Answer(answer) => answer.output != Output::Full,
+        _ => false,
+    };
+    let mut silent = answers(true).filter(silent).filter_map(Kind::id);
+    let late = late || silent.any(|id| answers(false).any(|kind| kind.id() == Some(id)));
     let switches = matches!(case.profile, Profile::Deepseek | Profile::Gemini);
     !late
         && !switches

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     Matching,
-    reading::{Kind, Reading, Role, text},
+    reading::{Block, Kind, Reading, Role, text},
 };
 use crate::{PLACEHOLDERS, dialect::Dialect};
 
@@ -21,7 +21,12 @@ pub fn calls_before_assistant(dialect: &str, document: &Value) -> usize {
     let reading = Reading::new(dialect, document);
     let speaks = |at: usize| reading.role(at) == Some(Role::Assistant);
     // A message that says nothing parts nobody.
-    let silent = |at: &usize| reading.messages.get(*at).is_some_and(|it| it.blocks.is_empty());
+    let blank = |block: &Block<'_>| {
+        let words = text(block.value, "text").or(block.value.as_str());
+        block.kind == Kind::Text && words.is_some_and(|words| words.trim().is_empty())
+    };
+    let silent =
+        |at: &usize| reading.messages.get(*at).is_some_and(|it| it.blocks.iter().all(blank));
     let next = |at: usize| (at + 1..).find(|at| !silent(at)).unwrap_or(at + 1);
     let calls = |at: usize| reading.messages[at].calls() && speaks(next(at));
     // Gemini takes a turn of several messages if all its results stand behind the last of them.
