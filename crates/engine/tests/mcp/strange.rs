@@ -125,7 +125,7 @@ async fn a_server_that_does_not_read_is_ended_before_memory_is() {
     let fake = connected("deaf").await;
     let echo = tool(&fake, "echo");
     let text = "x".repeat(8 << 20);
-    let calls: Vec<_> = (0..12)
+    let calls: Vec<_> = (0..9)
         .map(|_| {
             let (echo, input) = (echo.clone(), json!({ "text": text }));
             tokio::spawn(async move {

@@ -77,7 +77,12 @@ fn streams_that_are_open_finish_and_are_written() {
     }
     let (code, said) = gateway.end();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&format!(r#""cut":0,"finished":{number},"#)), "{said}");
+    // On a busy machine the first streams may be over before the gateway drains.
+    let drained = said
+        .split_once("draining")
+        .map_or(0, |(_, behind)| behind.matches("request served").count());
+    assert!(drained > 0, "{said}");
+    assert!(said.contains(&format!(r#""cut":0,"finished":{drained},"#)), "{said}");
     assert_eq!(outcomes(&folder), vec!["completed"; number]);
 }
 
